@@ -1,0 +1,48 @@
+# Every command of the project. `make demo` and `make test` install what they need first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: install demo test test-kafka lint format proto bench clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[embedded]" --group dev
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/trimtab demo $(DEMO_ARGS)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -m "not kafka" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --doctest-modules detectors actuators cluster $(PYTEST_ARGS)
+
+test-kafka: $(STAMP)
+	$(BIN)/python -m pytest -m kafka tests/kafka $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The virtual path makes the generated modules import each other as pipelines.wire.*.
+proto: $(STAMP)
+	$(BIN)/python -m grpc_tools.protoc --proto_path=pipelines/wire=proto/trimtab/v1 \
+		--python_out=. --pyi_out=. --grpc_python_out=. \
+		$(patsubst proto/trimtab/v1/%,pipelines/wire/%,$(wildcard proto/trimtab/v1/*.proto))
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .cache .trimtab

@@ -1,0 +1,144 @@
+"""Metrics of GPUs, as dcgm-exporter and NVML name them."""
+
+from cluster.metric import Bad, Kind, Metric
+from cluster.metrics.rows import named
+
+_MEGA = 1e6
+_MEBI = 1048576.0
+
+
+def _dcgm(
+    name: str,
+    field: str,
+    unit: str,
+    *,
+    kind: Kind = Kind.GAUGE,
+    bad: Bad = Bad.NONE,
+    scale: float = 1.0,
+    highest: float = float("inf"),
+    least: float = 0.1,
+    moves: bool = False,
+) -> Metric:
+    return Metric(
+        name=name,
+        kind=kind,
+        unit=unit,
+        bad=bad,
+        highest=highest,
+        least_effect_ratio=least,
+        sources=named(dcgm=field, scales={"dcgm": scale}),
+        moves=moves,
+    )
+
+
+METRICS = (
+    _dcgm(
+        "gpu_sm_clock_hertz",
+        "DCGM_FI_DEV_SM_CLOCK",
+        "Hz",
+        scale=_MEGA,
+        bad=Bad.DOWN,
+        least=0.05,
+        highest=1e10,
+    ),
+    _dcgm(
+        "gpu_memory_clock_hertz",
+        "DCGM_FI_DEV_MEM_CLOCK",
+        "Hz",
+        scale=_MEGA,
+        bad=Bad.DOWN,
+        least=0.05,
+        highest=1e11,
+    ),
+    _dcgm("gpu_temperature_celsius", "DCGM_FI_DEV_GPU_TEMP", "Cel", bad=Bad.UP, highest=150.0),
+    _dcgm(
+        "gpu_memory_temperature_celsius",
+        "DCGM_FI_DEV_MEMORY_TEMP",
+        "Cel",
+        bad=Bad.UP,
+        highest=150.0,
+    ),
+    _dcgm("gpu_power_watts", "DCGM_FI_DEV_POWER_USAGE", "W", highest=5000.0, moves=True),
+    _dcgm(
+        "gpu_energy_joules_total",
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+        "J",
+        kind=Kind.COUNTER,
+        scale=1e-3,
+        moves=True,
+    ),
+    _dcgm("gpu_utilization_ratio", "DCGM_FI_DEV_GPU_UTIL", "1", scale=0.01, highest=1.0),
+    _dcgm(
+        "gpu_memory_copy_utilization_ratio",
+        "DCGM_FI_DEV_MEM_COPY_UTIL",
+        "1",
+        scale=0.01,
+        highest=1.0,
+    ),
+    _dcgm("gpu_framebuffer_used_bytes", "DCGM_FI_DEV_FB_USED", "By", scale=_MEBI),
+    _dcgm("gpu_framebuffer_free_bytes", "DCGM_FI_DEV_FB_FREE", "By", scale=_MEBI),
+    _dcgm("gpu_xid_last_code", "DCGM_FI_DEV_XID_ERRORS", "{code}", kind=Kind.STATE),
+    _dcgm("gpu_graphics_active_ratio", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "1", highest=1.0),
+    _dcgm("gpu_sm_active_ratio", "DCGM_FI_PROF_SM_ACTIVE", "1", highest=1.0),
+    _dcgm("gpu_tensor_active_ratio", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "1", highest=1.0),
+    _dcgm("gpu_dram_active_ratio", "DCGM_FI_PROF_DRAM_ACTIVE", "1", highest=1.0),
+    _dcgm("gpu_pcie_transmit_bytes_per_second", "DCGM_FI_PROF_PCIE_TX_BYTES", "By/s"),
+    _dcgm("gpu_pcie_receive_bytes_per_second", "DCGM_FI_PROF_PCIE_RX_BYTES", "By/s"),
+    _dcgm(
+        "gpu_pcie_replays_total",
+        "DCGM_FI_DEV_PCIE_REPLAY_COUNTER",
+        "{replay}",
+        kind=Kind.COUNTER,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_power_violation_seconds_total",
+        "DCGM_FI_DEV_POWER_VIOLATION",
+        "s",
+        kind=Kind.COUNTER,
+        scale=1e-9,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_thermal_violation_seconds_total",
+        "DCGM_FI_DEV_THERMAL_VIOLATION",
+        "s",
+        kind=Kind.COUNTER,
+        scale=1e-9,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_ecc_single_bit_errors_total",
+        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
+        "{error}",
+        kind=Kind.COUNTER,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_ecc_double_bit_errors_total",
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+        "{error}",
+        kind=Kind.COUNTER,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_remapped_rows_correctable_total",
+        "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS",
+        "{row}",
+        kind=Kind.COUNTER,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_remapped_rows_uncorrectable_total",
+        "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
+        "{row}",
+        kind=Kind.COUNTER,
+        bad=Bad.UP,
+    ),
+    _dcgm(
+        "gpu_row_remap_failure", "DCGM_FI_DEV_ROW_REMAP_FAILURE", "1", kind=Kind.STATE, bad=Bad.UP
+    ),
+    _dcgm(
+        "gpu_nvlink_bandwidth_total", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "By", kind=Kind.COUNTER
+    ),
+)

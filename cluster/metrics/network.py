@@ -1,0 +1,217 @@
+"""Metrics of switch ports, queues, optics and NICs.
+
+OpenConfig names are schema paths without keys; SONiC's are fields of a ``COUNTERS`` blob.
+"""
+
+from cluster.metric import Bad, Kind, Metric
+from cluster.metrics.rows import named
+
+_COUNTERS = "/interfaces/interface/state/counters/"
+_ETHERNET = "/interfaces/interface/ethernet/state/"
+_QUEUE = "/qos/interfaces/interface/output/queues/queue/state/"
+_CHANNEL = "/components/component/transceiver/physical-channels/channel/state/"
+_DROP = "/components/component/integrated-circuit/pipeline-counters/drop/state/"
+_SAI = "SAI_PORT_STAT_"
+
+
+def _port_counter(name: str, unit: str, leaf: str, sai: str = "", bad: Bad = Bad.UP) -> Metric:
+    names = {"openconfig": _COUNTERS + leaf} | ({"sonic": _SAI + sai} if sai else {})
+    sources = named(scales=None, **names)
+    return Metric(name=name, kind=Kind.COUNTER, unit=unit, bad=bad, sources=sources)
+
+
+METRICS = (
+    _port_counter("net_if_in_octets_total", "By", "in-octets", "IF_IN_OCTETS", Bad.DOWN),
+    _port_counter("net_if_out_octets_total", "By", "out-octets", "IF_OUT_OCTETS", Bad.DOWN),
+    _port_counter("net_if_in_packets_total", "{packet}", "in-pkts", "", Bad.NONE),
+    _port_counter("net_if_out_packets_total", "{packet}", "out-pkts", "", Bad.NONE),
+    _port_counter(
+        "net_if_in_unicast_packets_total",
+        "{packet}",
+        "in-unicast-pkts",
+        "IF_IN_UCAST_PKTS",
+        Bad.NONE,
+    ),
+    _port_counter(
+        "net_if_out_unicast_packets_total",
+        "{packet}",
+        "out-unicast-pkts",
+        "IF_OUT_UCAST_PKTS",
+        Bad.NONE,
+    ),
+    _port_counter("net_if_in_errors_total", "{packet}", "in-errors", "IF_IN_ERRORS"),
+    _port_counter("net_if_out_errors_total", "{packet}", "out-errors", "IF_OUT_ERRORS"),
+    _port_counter("net_if_in_discards_total", "{packet}", "in-discards", "IF_IN_DISCARDS"),
+    _port_counter("net_if_out_discards_total", "{packet}", "out-discards", "IF_OUT_DISCARDS"),
+    _port_counter("net_if_in_fcs_errors_total", "{packet}", "in-fcs-errors"),
+    Metric(
+        name="net_if_in_crc_errors_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(openconfig=_ETHERNET + "counters/in-crc-errors"),
+    ),
+    Metric(
+        name="net_if_fec_corrected_blocks_total",
+        kind=Kind.COUNTER,
+        unit="{block}",
+        bad=Bad.UP,
+        least_effect_ratio=1.0,
+        log=True,
+        sources=named(openconfig=_ETHERNET + "counters/fec-corrected-blocks"),
+    ),
+    Metric(
+        name="net_if_fec_uncorrectable_blocks_total",
+        kind=Kind.COUNTER,
+        unit="{block}",
+        bad=Bad.UP,
+        sources=named(openconfig=_ETHERNET + "counters/fec-uncorrectable-blocks"),
+    ),
+    Metric(
+        name="net_if_pre_fec_ber_ratio",
+        kind=Kind.GAUGE,
+        unit="1",
+        bad=Bad.UP,
+        least_effect_ratio=1.0,
+        log=True,
+        highest=1.0,
+        sources=named(openconfig=_ETHERNET + "pre-fec-ber/instant"),
+    ),
+    Metric(
+        name="net_if_oper_up",
+        kind=Kind.STATE,
+        unit="1",
+        bad=Bad.DOWN,
+        sources=named(openconfig="/interfaces/interface/state/oper-status"),
+    ),
+    Metric(
+        name="net_if_admin_up",
+        kind=Kind.STATE,
+        unit="1",
+        sources=named(openconfig="/interfaces/interface/state/admin-status"),
+    ),
+    Metric(
+        name="net_queue_transmit_octets_total",
+        kind=Kind.COUNTER,
+        unit="By",
+        sources=named(openconfig=_QUEUE + "transmit-octets"),
+    ),
+    Metric(
+        name="net_queue_dropped_packets_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(openconfig=_QUEUE + "dropped-pkts", sonic="SAI_QUEUE_STAT_DROPPED_PACKETS"),
+    ),
+    Metric(
+        name="net_queue_ecn_marked_packets_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        least_effect_ratio=0.5,
+        sources=named(
+            openconfig=_QUEUE + "ecn-marked-pkts",
+            sonic="SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+        ),
+    ),
+    Metric(
+        name="net_queue_max_length_bytes",
+        kind=Kind.GAUGE,
+        unit="By",
+        sources=named(openconfig=_QUEUE + "max-queue-len"),
+    ),
+    Metric(
+        name="net_route_next_hop_weight",
+        kind=Kind.STATE,
+        unit="1",
+        sources=named(
+            openconfig="/network-instances/network-instance/protocols/protocol"
+            "/static-routes/static/next-hops/next-hop/state/wecmp-weight"
+        ),
+    ),
+    Metric(
+        name="net_optics_input_power_dbm",
+        kind=Kind.GAUGE,
+        unit="dBm",
+        bad=Bad.DOWN,
+        lowest=-60.0,
+        highest=30.0,
+        sources=named(openconfig=_CHANNEL + "input-power/instant"),
+    ),
+    Metric(
+        name="net_optics_output_power_dbm",
+        kind=Kind.GAUGE,
+        unit="dBm",
+        bad=Bad.DOWN,
+        lowest=-60.0,
+        highest=30.0,
+        sources=named(openconfig=_CHANNEL + "output-power/instant"),
+    ),
+    Metric(
+        name="net_optics_laser_temperature_celsius",
+        kind=Kind.GAUGE,
+        unit="Cel",
+        bad=Bad.UP,
+        lowest=-60.0,
+        highest=200.0,
+        sources=named(openconfig=_CHANNEL + "laser-temperature/instant"),
+    ),
+    Metric(
+        name="net_pipeline_adverse_drops_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(openconfig=_DROP + "adverse-aggregate"),
+    ),
+    Metric(
+        name="net_pipeline_no_route_drops_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(openconfig=_DROP + "no-route"),
+    ),
+    Metric(
+        name="rdma_port_transmit_bytes_total",
+        kind=Kind.COUNTER,
+        unit="By",
+        bad=Bad.DOWN,
+        sources=named(node_exporter="node_infiniband_port_data_transmitted_bytes_total"),
+    ),
+    Metric(
+        name="rdma_port_receive_bytes_total",
+        kind=Kind.COUNTER,
+        unit="By",
+        bad=Bad.DOWN,
+        sources=named(node_exporter="node_infiniband_port_data_received_bytes_total"),
+    ),
+    Metric(
+        name="rdma_port_transmit_wait_total",
+        kind=Kind.COUNTER,
+        unit="{tick}",
+        bad=Bad.UP,
+        sources=named(node_exporter="node_infiniband_port_transmit_wait_total"),
+    ),
+    Metric(
+        name="rdma_np_cnp_sent_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(node_exporter="node_infiniband_np_cnp_sent_total", rdma="np_cnp_sent"),
+    ),
+    Metric(
+        name="rdma_rp_cnp_handled_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(node_exporter="node_infiniband_rp_cnp_handled_total", rdma="rp_cnp_handled"),
+    ),
+    Metric(
+        name="rdma_out_of_sequence_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(
+            node_exporter="node_infiniband_out_of_sequence_total", rdma="out_of_sequence"
+        ),
+    ),
+)
