@@ -27,9 +27,9 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from pipelines.children import spawn, terminate
+from pipelines.embedded.places import free_port, log_tail
 
 _PROBE_INTERVAL_SECONDS = 0.1
-_LOG_TAIL_BYTES = 2000
 
 
 class BrokerStartError(Exception):
@@ -67,7 +67,10 @@ def start_broker(
     BrokerStartError
         The package is not installed, the port is taken, or no answer came in time.
     """
-    port = _free_port(host, port)
+    try:
+        port = free_port(host, port)
+    except OSError as error:
+        raise BrokerStartError(f"cannot listen on {host}:{port}: {error.strerror}") from error
     cluster_id = f"trimtab-{uuid.uuid4().hex[:12]}"
     address = f"tcp://{host}:{port}"
     log_path = log_path or Path(tempfile.mkdtemp(prefix="trimtab-broker-")) / "broker.log"
@@ -97,18 +100,6 @@ def _binary() -> str:
         raise BrokerStartError(str(error)) from error
 
 
-def _free_port(host: str, port: int) -> int:
-    """`port` itself, or any free one for 0."""
-    with socket.socket() as probe:
-        # Connections of an earlier broker that still linger do not make the port taken.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise BrokerStartError(f"cannot listen on {host}:{port}: {error.strerror}") from error
-        return int(probe.getsockname()[1])
-
-
 def _wait_until_it_answers(
     broker: EmbeddedBroker, *, timeout_seconds: float, log_path: Path
 ) -> None:
@@ -116,11 +107,11 @@ def _wait_until_it_answers(
     while time.monotonic() < deadline:
         status = broker.process.poll()
         if status is not None:
-            raise BrokerStartError(f"broker ended with status {status}: {_tail(log_path)}")
+            raise BrokerStartError(f"broker ended with status {status}: {log_tail(log_path)}")
         if _listens(broker.bootstrap) and _answers(broker):
             return
         time.sleep(_PROBE_INTERVAL_SECONDS)
-    raise BrokerStartError(f"no answer within {timeout_seconds:g} s: {_tail(log_path)}")
+    raise BrokerStartError(f"no answer within {timeout_seconds:g} s: {log_tail(log_path)}")
 
 
 def _listens(bootstrap: str) -> bool:
@@ -147,12 +138,6 @@ def _answers(broker: EmbeddedBroker) -> bool:
         return False
     finally:
         admin.close()
-
-
-def _tail(log_path: Path) -> str:
-    if not log_path.exists():
-        return "it wrote nothing"
-    return log_path.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace").strip()
 
 
 def main() -> int:
