@@ -97,7 +97,7 @@ class CollectConfig(Config):
     flush_seconds: PositiveFloat = 0.5
     queue_frames: PositiveInt = 20_000
     layout_every_frames: PositiveInt = 30
-    subscriptions: dict[str, GnmiSubscription] = {}
+    subscriptions: dict[str, GnmiSubscription] = Field(default_factory=dict)
     gnmi: tuple[GnmiTarget, ...] = ()
     scrape: tuple[ScrapeTarget, ...] = ()
     job_channel: JobChannelConfig = JobChannelConfig()

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,16 @@ class Loaded:
     def state_dir(self) -> Path:
         return self.path.parent / self.config.deployment.state_dir
 
+    def with_urls(self, *, broker_url: str, database_url: str) -> "Loaded":
+        """Return the same configuration with other services."""
+        config = self.config.model_copy(
+            update={
+                "broker": self.config.broker.model_copy(update={"url": broker_url}),
+                "database": self.config.database.model_copy(update={"url": database_url}),
+            }
+        )
+        return replace(self, config=config)
+
     def resolve(self, path: Path) -> Path:
         """Return a path of the configuration, which is relative to its file."""
         return self.path.parent / path
@@ -55,7 +65,7 @@ def load(path: Path) -> Loaded:
     config = _checked(TrimtabConfig, raw, path)
     topology_path = path.parent / config.deployment.topology_file
     topology = _checked(Topology, _toml(topology_path), topology_path)
-    return Loaded(path=path, config=config, topology=topology)
+    return Loaded(path=path.absolute(), config=config, topology=topology)
 
 
 def read_secret(path: Path) -> str:

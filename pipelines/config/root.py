@@ -1,7 +1,6 @@
 """The whole configuration of a deployment: one TOML file, and the topology beside it."""
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -11,6 +10,15 @@ from pipelines.config.collect import CollectConfig
 from pipelines.config.detect import DetectConfig
 from pipelines.config.notify import ServeConfig, WebhookConfig
 from pipelines.config.services import BrokerConfig, DatabaseConfig
+
+
+class HealthPorts(Config):
+    """Loopback ports of ``/healthz``, ``/readyz`` and ``/metrics`` by process."""
+
+    collect: int = 7411
+    detect: int = 7412
+    act: int = 7413
+    record: int = 7414
 
 
 class DeploymentConfig(Config):
@@ -23,19 +31,12 @@ class DeploymentConfig(Config):
         configuration file.
     topology_file
         The cluster (`cluster.topology.Topology`), relative to the configuration file.
-    health_ports
-        Loopback ports of ``/healthz``, ``/readyz`` and ``/metrics`` by process.
     """
 
     name: str = Field(default="trimtab", pattern=r"^[A-Za-z0-9_-]+$")
     state_dir: Path = Path(".trimtab")
     topology_file: Path = Path("topology.toml")
-    health_ports: dict[Literal["collect", "detect", "act", "record"], int] = {
-        "collect": 7411,
-        "detect": 7412,
-        "act": 7413,
-        "record": 7414,
-    }
+    health_ports: HealthPorts = HealthPorts()
 
 
 class TrimtabConfig(Config):

@@ -23,13 +23,16 @@ class BrokerConfig(Config):
         How long frames stay in Kafka.
     session_timeout_seconds
         After this long without a heartbeat another worker takes over.
+    embedded_port
+        Loopback port of the embedded broker; 0 picks a free one.
     """
 
     url: str = "embedded"
     partitions: PositiveInt = 2
     replication: PositiveInt = 1
     retention_hours: PositiveFloat = 24.0
-    session_timeout_seconds: PositiveFloat = 10.0
+    session_timeout_seconds: PositiveFloat = 6.0
+    embedded_port: int = Field(default=0, ge=0, le=65535)
 
     @field_validator("url")
     @classmethod
@@ -55,6 +58,8 @@ class DatabaseConfig(Config):
         ``MergeTree`` alone, or ``Replicated`` with the name of a cluster.
     raw_days, minute_days, audit_days
         How long samples, their one-minute roll-up, and alerts, decisions and deliveries are kept.
+    embedded_port
+        Loopback port of the embedded engine; 0 picks a free one.
     """
 
     url: str = "embedded"
@@ -66,6 +71,7 @@ class DatabaseConfig(Config):
     raw_days: PositiveInt = 7
     minute_days: PositiveInt = 90
     audit_days: PositiveInt = 400
+    embedded_port: int = Field(default=0, ge=0, le=65535)
 
     @field_validator("url")
     @classmethod
