@@ -2,15 +2,20 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pipelines.config.load import Loaded, load
 from pipelines.config.running import with_running_services
 from pipelines.errors import ConfigError
+from pipelines.facts import Facts
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,3 +47,27 @@ def told_errors(command: Command) -> Command:
 def load_running(config_path: Path) -> Loaded:
     """Return the configuration, with the services of the running deployment in it."""
     return with_running_services(load(config_path))
+
+
+@contextmanager
+def database_of(loaded: Loaded) -> Iterator["Client"]:
+    """Open the deployment's database; tell it in one line when it does not answer."""
+    from clickhouse_connect.driver.exceptions import Error  # noqa: PLC0415
+
+    from pipelines.storage.client import connect  # noqa: PLC0415
+
+    try:
+        client = connect(loaded)
+    except Error as error:
+        click.echo(f"database {loaded.config.database.url} does not answer: {error}", err=True)
+        sys.exit(1)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def facts_of(loaded: Loaded) -> Iterator[Facts]:
+    with database_of(loaded) as client:
+        yield Facts(client)

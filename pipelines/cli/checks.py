@@ -1,0 +1,37 @@
+"""``trimtab check-config`` and ``trimtab migrate``."""
+
+from pathlib import Path
+
+import click
+
+from pipelines.cli.options import config_option, database_of, load_running, told_errors
+from pipelines.config.load import load
+from pipelines.config.secrets import check_files
+
+
+@click.command("check-config")
+@config_option
+@told_errors
+def check_config(config_path: Path) -> None:
+    """Tell whether the configuration and its topology can be used."""
+    loaded = load(config_path)
+    check_files(loaded)
+    collect, topology = loaded.config.collect, loaded.topology
+    click.echo(
+        f"{config_path}: good. {len(collect.gnmi)} gNMI targets, {len(collect.scrape)} endpoints, "
+        f"{len(topology.links)} links, {len(topology.gpus)} GPUs, "
+        f"{len(topology.services)} services, {len(loaded.config.webhooks)} webhooks"
+    )
+
+
+@click.command()
+@config_option
+@told_errors
+def migrate(config_path: Path) -> None:
+    """Bring the database's schema up to this version."""
+    from pipelines.storage.migrate import migrate as run_migrations  # noqa: PLC0415
+
+    loaded = load_running(config_path)
+    with database_of(loaded) as database:
+        applied = run_migrations(database, loaded.config.database)
+    click.echo(f"{len(applied)} migrations applied: {', '.join(applied) or 'none was due'}")

@@ -1,0 +1,44 @@
+"""``trimtab demo``."""
+
+import signal
+import sys
+import types
+from pathlib import Path
+
+import click
+
+from pipelines.errors import ConfigError
+
+
+def _interrupted(_number: int, _frame: types.FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@click.command()
+@click.option("--serve", is_flag=True, help="Keep everything running after the table.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path(".trimtab/demo"),
+    show_default=True,
+    help="Where the demo writes; emptied first.",
+)
+def demo(serve: bool, folder: Path) -> None:
+    """Run Trimtab on a simulated cluster with three hidden degradations."""
+    from pipelines.demo.progress import Progress  # noqa: PLC0415
+    from pipelines.demo.run import Demo  # noqa: PLC0415
+    from pipelines.demo.stage import DemoFailedError  # noqa: PLC0415
+    from pipelines.logs import configure_logs  # noqa: PLC0415
+    from pipelines.supervise.supervisor import ChildFailedError  # noqa: PLC0415
+
+    configure_logs("demo", level=40)
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        held = Demo(folder, progress=Progress(sys.stdout)).run(serve=serve)
+    except (DemoFailedError, ChildFailedError, ConfigError) as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo("interrupted; everything is stopped")
+        sys.exit(130)
+    sys.exit(0 if held else 1)

@@ -1,0 +1,155 @@
+"""``trimtab demo``: a simulated cluster, three hidden degradations, what Trimtab makes of them."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import Error
+
+from pipelines.config.load import Loaded, read_secret
+from pipelines.config.running import with_running_services
+from pipelines.demo.faults import SCRIPT, Control, Fault, Scripted
+from pipelines.demo.progress import Progress
+from pipelines.demo.receiver import Receiver
+from pipelines.demo.settings import free_ports, write_tokens
+from pipelines.demo.stage import DemoFailedError, Stage
+from pipelines.demo.table import Outcome, table
+from pipelines.demo.watch import Watch
+from pipelines.facts import Facts
+from pipelines.storage.client import connect
+
+_CONTROL_SECONDS = 30.0
+_COUNT = "SELECT count() FROM samples"
+_EXAMPLE = "SELECT * FROM alerts"
+
+
+class Demo:
+    """One run; everything it writes is below one folder, which is emptied first.
+
+    Parameters
+    ----------
+    settle_seconds
+        From readiness to the first fault: the baselines' warm-up.
+    fault_seconds
+        How long each fault may take until its effect is known.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        progress: Progress,
+        settle_seconds: float = 65.0,
+        fault_seconds: float = 90.0,
+    ) -> None:
+        self._folder = folder.absolute()
+        self._progress = progress
+        self._settle_seconds = settle_seconds
+        self._fault_seconds = fault_seconds
+        self._ports = free_ports()
+        self._stage = Stage(self._folder, self._ports)
+
+    def run(self, *, serve: bool) -> bool:
+        """Return True when every fault was found, acted on and improved.
+
+        With ``serve`` everything keeps running after the table, until it is interrupted.
+
+        Raises
+        ------
+        DemoFailedError
+            The simulator or a process of Trimtab does not start.
+        """
+        shutil.rmtree(self._folder, ignore_errors=True)
+        write_tokens(self._folder)
+        secret = read_secret(self._folder / "webhook.secret")
+        receiver = Receiver(port=self._ports.webhook, secret=secret)
+        receiver.start()
+        try:
+            outcomes = self._carry_out(receiver)
+            if serve:
+                self._progress.say("everything keeps running; Ctrl-C ends it")
+                self._stage.wait(float("inf"), lambda: False)
+        finally:
+            self._stage.stop()
+            receiver.stop()
+        return all(outcome.holds for outcome in outcomes)
+
+    def _carry_out(self, receiver: Receiver) -> list[Outcome]:
+        self._progress.say("starting the simulated cluster")
+        self._stage.start_simulator()
+        self._progress.say("starting trimtab up: broker, database, every process")
+        loaded = with_running_services(self._stage.start_trimtab())
+        with closing(connect(loaded)) as database:
+            self._settle(database)
+            outcomes = [self._one(scripted, Facts(database)) for scripted in SCRIPT]
+            self._progress.show("")
+            self._progress.show(table(outcomes, first_ns=outcomes[0].fault.started_ns))
+            self._progress.show(self._other_alerts(Facts(database), outcomes))
+        self._progress.show(self._places(loaded, outcomes, receiver))
+        return outcomes
+
+    def _settle(self, database: Client) -> None:
+        self._progress.say(f"settling for {self._settle_seconds:.0f} s: baselines are learned")
+
+        def tell() -> bool:
+            self._progress.pulse(f"  {_recorded(database)} samples recorded")
+            return False
+
+        self._stage.wait(self._settle_seconds, tell)
+
+    def _one(self, scripted: Scripted, facts: Facts) -> Outcome:
+        fault = self._inject(scripted)
+        self._progress.say(f"fault: {scripted.title} ({fault.component})")
+        watch = Watch(fault, facts)
+
+        def follow() -> bool:
+            for line in watch.news():
+                self._progress.say(f"  {line}")
+            self._progress.pulse("  waiting")
+            return watch.ended
+
+        self._stage.wait(self._fault_seconds, follow)
+        return watch.outcome()
+
+    def _inject(self, scripted: Scripted) -> Fault:
+        injected: list[Fault] = []
+
+        def inject() -> bool:
+            try:
+                injected.append(Control(self._stage.control_url).inject(scripted))
+            except OSError:
+                return False
+            return True
+
+        if not self._stage.wait(_CONTROL_SECONDS, inject):
+            raise DemoFailedError("the simulator's control interface does not answer")
+        return injected[0]
+
+    def _other_alerts(self, facts: Facts, outcomes: list[Outcome]) -> str:
+        expected = {outcome.fault.component for outcome in outcomes}
+        others = [alert for alert in facts.alerts() if alert.component not in expected]
+        told = ", ".join(f"{alert.component} {alert.cause}" for alert in others)
+        return f"\nother alerts: {len(others)}{': ' + told if told else ''}"
+
+    def _places(self, loaded: Loaded, outcomes: list[Outcome], receiver: Receiver) -> str:
+        told = sum(receiver.received.values())
+        decision = next((o.decision_id for o in outcomes if o.decision_id), "ID")
+        return "\n".join(
+            (
+                f"webhooks: {told} received with a good signature, {receiver.refused} refused",
+                f"SQL:      .venv/bin/trimtab sql --config {loaded.path} '{_EXAMPLE}'"
+                f"  (while it runs: {loaded.config.database.url})",
+                f"story:    .venv/bin/trimtab explain --config {loaded.path} {decision}",
+                f"console:  http://{loaded.config.serve.address}/  (token in "
+                f"{self._folder / 'console.token'}; `trimtab demo --serve` keeps it running)",
+                f"logs:     {self._folder / 'logs'} and {loaded.state_dir / 'logs'}",
+            )
+        )
+
+
+def _recorded(database: Client) -> str:
+    try:
+        return f"{int(str(database.command(_COUNT))):,}"
+    except Error:
+        return "no"
