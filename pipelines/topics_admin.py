@@ -7,6 +7,9 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
+from pipelines import topics
+from pipelines.config.services import BrokerConfig
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:
@@ -25,6 +28,24 @@ class TopicSpec:
     partitions: int
     replication_factor: int = 1
     configs: Mapping[str, str] = field(default_factory=dict)
+
+
+def topic_specs(broker: BrokerConfig) -> list[TopicSpec]:
+    """Return every topic as the configuration wants it."""
+    retention_ms = str(int(broker.retention_hours * 3_600_000))
+    return [
+        TopicSpec(
+            name=topic,
+            partitions=broker.partitions,
+            replication_factor=broker.replication,
+            configs=(
+                {"cleanup.policy": "compact"}
+                if topic in topics.COMPACTED
+                else {"cleanup.policy": "delete", "retention.ms": retention_ms}
+            ),
+        )
+        for topic in topics.ALL
+    ]
 
 
 class TopicMismatchError(Exception):

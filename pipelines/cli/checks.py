@@ -1,5 +1,6 @@
 """``trimtab check-config`` and ``trimtab migrate``."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -28,10 +29,20 @@ def check_config(config_path: Path) -> None:
 @config_option
 @told_errors
 def migrate(config_path: Path) -> None:
-    """Bring the database's schema up to this version."""
+    """Create the broker's topics and bring the database's schema up to this version."""
+    from kafka.errors import KafkaError  # noqa: PLC0415
+
     from pipelines.storage.migrate import migrate as run_migrations  # noqa: PLC0415
+    from pipelines.topics_admin import create_topics, topic_specs  # noqa: PLC0415
 
     loaded = load_running(config_path)
+    broker = loaded.config.broker
+    try:
+        created = create_topics(broker.bootstrap, topic_specs(broker))
+    except KafkaError as error:
+        click.echo(f"broker {broker.url} does not answer: {error}", err=True)
+        sys.exit(1)
+    click.echo(f"{len(created)} topics created: {', '.join(created) or 'all were there'}")
     with database_of(loaded) as database:
         applied = run_migrations(database, loaded.config.database)
     click.echo(f"{len(applied)} migrations applied: {', '.join(applied) or 'none was due'}")

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import structlog
 
-from pipelines import topics
 from pipelines.config.load import BROKER_URL, DATABASE_URL, Loaded
 from pipelines.config.running import Services, write_services
 from pipelines.embedded.broker import EmbeddedBroker, start_broker
 from pipelines.supervise.child import ChildSpec
 from pipelines.supervise.supervisor import Supervisor
-from pipelines.topics_admin import TopicSpec, create_topics
+from pipelines.topics_admin import create_topics, topic_specs
 
 log = structlog.get_logger(__name__)
 
@@ -24,25 +23,6 @@ _WATCH_SECONDS = 0.25
 _DATABASE = "database"
 # They remember offsets of the broker; an emptied broker counts from 0 again.
 _CONSUMERS = ("detect", "act", "record")
-
-
-def topic_specs(loaded: Loaded) -> list[TopicSpec]:
-    """Return every topic as the configuration wants it."""
-    broker = loaded.config.broker
-    retention_ms = str(int(broker.retention_hours * 3_600_000))
-    return [
-        TopicSpec(
-            name=topic,
-            partitions=broker.partitions,
-            replication_factor=broker.replication,
-            configs=(
-                {"cleanup.policy": "compact"}
-                if topic in topics.COMPACTED
-                else {"cleanup.policy": "delete", "retention.ms": retention_ms}
-            ),
-        )
-        for topic in topics.ALL
-    ]
 
 
 class Up:
@@ -71,7 +51,10 @@ class Up:
         supervisor = Supervisor(self._specs(services))
         try:
             write_services(self._loaded.state_dir, services)
-            create_topics(services.broker_url.removeprefix("kafka://"), topic_specs(self._loaded))
+            create_topics(
+                services.broker_url.removeprefix("kafka://"),
+                topic_specs(self._loaded.config.broker),
+            )
             supervisor.start()
             while not self._stop.wait(_WATCH_SECONDS):
                 self._watch_broker(supervisor)
@@ -98,7 +81,7 @@ class Up:
             return
         log.error("embedded broker ended, what it held is lost", status=self._broker.process.poll())
         self._start_broker()
-        create_topics(self._broker.bootstrap, topic_specs(self._loaded))
+        create_topics(self._broker.bootstrap, topic_specs(self._loaded.config.broker))
         supervisor.restart(_CONSUMERS)
 
     def _services(self) -> Services:
