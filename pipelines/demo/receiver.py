@@ -38,7 +38,7 @@ class Receiver:
             return 401
         if webhook_id not in self._seen:
             self._seen.add(webhook_id)
-            self.received[json.loads(body)["type"]] += 1
+            self.received[str(json.loads(body).get("type", "(no type)"))] += 1
         return 204
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
