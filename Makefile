@@ -21,7 +21,13 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -m "not kafka" $(PYTEST_ARGS)
 	$(BIN)/python -m pytest --doctest-modules detectors actuators cluster $(PYTEST_ARGS)
 
-test-kafka: $(STAMP)
+# The official jars by their Maven coordinates; needs Java 17 and Maven.
+KAFKA_JARS := .cache/kafka/.fetched
+$(KAFKA_JARS): tests/kafka/pom.xml
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.cache/kafka
+	touch $@
+
+test-kafka: $(STAMP) $(KAFKA_JARS)
 	$(BIN)/python -m pytest -m kafka tests/kafka $(PYTEST_ARGS)
 
 lint: $(STAMP)

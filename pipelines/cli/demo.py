@@ -23,7 +23,8 @@ def _interrupted(_number: int, _frame: types.FrameType | None) -> None:
     show_default=True,
     help="Where the demo writes; emptied first.",
 )
-def demo(serve: bool, folder: Path) -> None:
+@click.option("--broker-url", default="embedded", show_default=True, help="Or kafka://host:port.")
+def demo(serve: bool, folder: Path, broker_url: str) -> None:
     """Run Trimtab on a simulated cluster with three hidden degradations."""
     from pipelines.demo.progress import Progress  # noqa: PLC0415
     from pipelines.demo.run import Demo  # noqa: PLC0415
@@ -34,7 +35,7 @@ def demo(serve: bool, folder: Path) -> None:
     configure_logs("demo", level=40)
     signal.signal(signal.SIGTERM, _interrupted)
     try:
-        held = Demo(folder, progress=Progress(sys.stdout)).run(serve=serve)
+        held = Demo(folder, progress=Progress(sys.stdout), broker_url=broker_url).run(serve=serve)
     except (DemoFailedError, ChildFailedError, ConfigError) as error:
         click.echo(str(error), err=True)
         sys.exit(1)

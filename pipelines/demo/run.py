@@ -29,6 +29,8 @@ class Demo:
 
     Parameters
     ----------
+    broker_url
+        ``embedded``, or a Kafka broker that is there: ``kafka://host:port``.
     settle_seconds
         From readiness to the first fault: the baselines' warm-up.
     fault_seconds
@@ -40,6 +42,7 @@ class Demo:
         folder: Path,
         *,
         progress: Progress,
+        broker_url: str = "embedded",
         settle_seconds: float = 65.0,
         fault_seconds: float = 90.0,
     ) -> None:
@@ -48,7 +51,7 @@ class Demo:
         self._settle_seconds = settle_seconds
         self._fault_seconds = fault_seconds
         self._ports = free_ports()
-        self._stage = Stage(self._folder, self._ports)
+        self._stage = Stage(self._folder, self._ports, broker_url=broker_url)
 
     def run(self, *, serve: bool) -> bool:
         """Return True when every fault was found, acted on and improved.

@@ -55,16 +55,18 @@ def write_tokens(folder: Path) -> None:
     _write_secret(folder / "webhook.secret", f"whsec_{key}")
 
 
-def write_config(folder: Path, *, inventory_path: Path, ports: Ports) -> Path:
+def write_config(
+    folder: Path, *, inventory_path: Path, ports: Ports, broker_url: str = "embedded"
+) -> Path:
     """Write the configuration for what the simulator offers; return the configuration's path."""
     inventory = json.loads(inventory_path.read_text())
     (folder / _TOPOLOGY_FILE).write_text(tomli_w.dumps(_without_none(inventory["topology"])))
     path = folder / CONFIG_FILE
-    path.write_text(tomli_w.dumps(_without_none(_config(inventory, ports))))
+    path.write_text(tomli_w.dumps(_without_none(_config(inventory, ports, broker_url))))
     return path
 
 
-def _config(inventory: dict[str, Any], ports: Ports) -> dict[str, Any]:
+def _config(inventory: dict[str, Any], ports: Ports, broker_url: str) -> dict[str, Any]:
     collect, detect, act, record = ports.health
     return {
         "deployment": {
@@ -73,7 +75,7 @@ def _config(inventory: dict[str, Any], ports: Ports) -> dict[str, Any]:
             "topology_file": _TOPOLOGY_FILE,
             "health_ports": {"collect": collect, "detect": detect, "act": act, "record": record},
         },
-        "broker": {"url": "embedded", "embedded_port": ports.broker, "partitions": 1},
+        "broker": {"url": broker_url, "embedded_port": ports.broker, "partitions": 1},
         "database": {"url": "embedded", "embedded_port": ports.database},
         "collect": inventory["collect"]
         | {

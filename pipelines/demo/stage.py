@@ -24,9 +24,10 @@ class DemoFailedError(Exception):
 class Stage:
     """Two children that are kept running: the simulator, and ``trimtab up``."""
 
-    def __init__(self, folder: Path, ports: Ports) -> None:
+    def __init__(self, folder: Path, ports: Ports, *, broker_url: str) -> None:
         self._folder = folder
         self._ports = ports
+        self._broker_url = broker_url
         self._supervisors: list[Supervisor] = []
 
     @property
@@ -48,7 +49,12 @@ class Stage:
 
     def start_trimtab(self) -> Loaded:
         """Configure Trimtab for the running simulator, start all of it, wait until it works."""
-        path = write_config(self._folder, inventory_path=self.inventory_path, ports=self._ports)
+        path = write_config(
+            self._folder,
+            inventory_path=self.inventory_path,
+            ports=self._ports,
+            broker_url=self._broker_url,
+        )
         argv = [sys.executable, "-m", "pipelines.cli.main", "up", "--config", str(path)]
         self._supervise(
             ChildSpec(name="up", argv=argv, log_path=self._log("up"), stop_seconds=40.0)
