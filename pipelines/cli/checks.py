@@ -7,14 +7,20 @@ import click
 
 from pipelines.cli.options import config_option, database_of, load_running, told_errors
 from pipelines.config.load import load
+from pipelines.config.reference import reference
+from pipelines.config.root import TrimtabConfig
 from pipelines.config.secrets import check_files
 
 
 @click.command("check-config")
+@click.option("--reference", "print_reference", is_flag=True, help="Print every key instead.")
 @config_option
 @told_errors
-def check_config(config_path: Path) -> None:
+def check_config(print_reference: bool, config_path: Path) -> None:
     """Tell whether the configuration and its topology can be used."""
+    if print_reference:
+        click.echo(reference(TrimtabConfig), nl=False)
+        return
     loaded = load(config_path)
     check_files(loaded)
     collect, topology = loaded.config.collect, loaded.topology
