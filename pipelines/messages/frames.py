@@ -75,6 +75,12 @@ class FrameDecoder:
             ended_columns=tuple(c for c in message.ended_columns if c < columns),
         )
 
+    def remember(self, layout: Layout) -> None:
+        """Know a layout from elsewhere, as if a frame had brought it."""
+        self._layouts[layout.layout_id] = layout
+        if len(self._layouts) > _LAYOUTS_KEPT:
+            self._layouts.popitem(last=False)
+
     def _layout(self, message: pb.Frame) -> Layout:
         if message.HasField("layout"):
             layout = Layout(
@@ -86,9 +92,7 @@ class FrameDecoder:
                 raise DecodeError(
                     "not_a_frame", f"layout id {message.layout_id} is not its layout's"
                 )
-            self._layouts[message.layout_id] = layout
-            if len(self._layouts) > _LAYOUTS_KEPT:
-                self._layouts.popitem(last=False)
+            self.remember(layout)
             return layout
         try:
             self._layouts.move_to_end(message.layout_id)
