@@ -18,8 +18,10 @@ def net_gain_seconds(proposal: Proposal) -> float:
 def pick(
     answers: Sequence[Proposal | Refusal],
 ) -> tuple[Proposal | None, tuple[Alternative, ...]]:
-    """Return the proposal with the largest net gain, None when none gains more than it costs, and
-    the others with the reason."""
+    """Return the proposal with the largest net gain, and the others with the reason.
+
+    None when none gains more than it costs.
+    """
     proposals = [answer for answer in answers if isinstance(answer, Proposal)]
     best = max(proposals, key=net_gain_seconds, default=None)
     if best is not None and net_gain_seconds(best) <= 0.0:

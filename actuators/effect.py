@@ -72,18 +72,8 @@ def baseline(
 
 def as_effect(objective: ObjectiveConfig, base: Baseline) -> Effect:
     """Return the baseline as an effect not yet measured; the interval is its own noise."""
-    return Effect(
-        component=objective.component,
-        metric=objective.metric,
-        better=objective.better,
-        healthy=base.healthy,
-        before=base.before,
-        after=math.nan,
-        gain_low_ratio=-base.noise_ratio,
-        gain_high_ratio=base.noise_ratio,
-        samples=0,
-        verdict=Verdict.UNKNOWN,
-    )
+    noise = (-base.noise_ratio, base.noise_ratio)
+    return _effect(objective, base, level=math.nan, interval=noise, samples=0)
 
 
 def of_effect(effect: Effect) -> Baseline:
@@ -109,7 +99,9 @@ def measure(
     """
     values = [reading.value for reading in after]
     if not values or not math.isfinite(base.before):
-        return _replaced(objective, base, math.nan, (math.nan, math.nan), len(values))
+        return _effect(
+            objective, base, level=math.nan, interval=(math.nan, math.nan), samples=len(values)
+        )
     scale = _scale(base.before, base.healthy)
     level = median(values)
     change = (base.before - level) / scale
@@ -123,7 +115,9 @@ def measure(
     verdict = Verdict.UNKNOWN
     if len(values) >= config.least_samples:
         verdict = _verdict(gain, interval, config=config, ended=ended)
-    return _replaced(objective, base, level, interval, len(values), verdict)
+    return _effect(
+        objective, base, level=level, interval=interval, samples=len(values), verdict=verdict
+    )
 
 
 def _verdict(
@@ -139,10 +133,11 @@ def _verdict(
     return Verdict.NEUTRAL
 
 
-def _replaced(
+def _effect(
     objective: ObjectiveConfig,
     base: Baseline,
-    after: float,
+    *,
+    level: float,
     interval: tuple[float, float],
     samples: int,
     verdict: Verdict = Verdict.UNKNOWN,
@@ -153,7 +148,7 @@ def _replaced(
         better=objective.better,
         healthy=base.healthy,
         before=base.before,
-        after=after,
+        after=level,
         gain_low_ratio=interval[0],
         gain_high_ratio=interval[1],
         samples=samples,

@@ -47,8 +47,7 @@ class Fabric(Protocol):
     """Next-hop weights of a fabric's switches, as they are now."""
 
     async def weights(self, switch: str) -> Mapping[str, int]:
-        """Return weight by path in the driver's own words (see
-        `cluster.topology.Route.weight_path`)."""
+        """Return weight by path, as `cluster.topology.Route.weight_path` writes it."""
         ...
 
 
@@ -56,8 +55,10 @@ class ServingPool(Protocol):
     """An inference service's engines."""
 
     async def roles(self, service: str) -> Mapping[str, str]:
-        """Return ``prefill`` or ``decode`` by engine component; engines that are down are
-        absent."""
+        """Return ``prefill`` or ``decode`` by engine component.
+
+        Engines that are down are absent.
+        """
         ...
 
     async def concurrency_limits(self, service: str) -> Mapping[str, int]:

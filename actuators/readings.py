@@ -57,8 +57,10 @@ class Readings:
         return median(values) if values else None
 
     def rate(self) -> float | None:
-        """Return a counter's median rate per second of device time; None before two readings
-        that do not fall."""
+        """Return a counter's median rate per second of device time.
+
+        None before two readings that do not fall.
+        """
         rates = [
             (b.value - a.value) * 1e9 / (b.time_ns - a.time_ns)
             for a, b in pairwise(self._readings)

@@ -17,8 +17,10 @@ _OTHER = {"decode": "prefill", "prefill": "decode"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What an engine has to do: requests it runs and keeps waiting, and its pressure, where 1.0
-    is all it can hold."""
+    """What an engine has to do: requests it runs and keeps waiting, and its pressure.
+
+    A pressure of 1.0 is all it can hold.
+    """
 
     requests: float
     pressure: float

@@ -261,7 +261,7 @@ def _weight(
 def _hop_weight(
     route: Route, hop: NextHop, weights: Mapping[str, Mapping[str, int]], config: RerouteConfig
 ) -> int:
-    """A next hop whose weight the switch does not tell has the full one."""
+    # A next hop whose weight the switch does not tell has the full one.
     return weights[route.switch].get(route.weight_path(hop), config.full_weight)
 
 

@@ -9,8 +9,10 @@ from cluster.config import Config
 
 
 class RuleConfig(Config):
-    """Mode of one kind of action on the targets that match a shell-style pattern; the first that
-    fits holds."""
+    """Mode of one kind of action on the targets that match a shell-style pattern.
+
+    The first rule that fits holds.
+    """
 
     kind: ActionKind | Literal["*"] = "*"
     target: str = "*"
@@ -61,16 +63,20 @@ class RerouteConfig(Config):
 
     @property
     def drained_weight(self) -> int:
-        """Weight of a drained link: at least 1, so that it still shows its recovery, unless the
-        share is 0."""
+        """Weight of a drained link.
+
+        At least 1, so that it still shows its recovery, unless the share is 0.
+        """
         if self.drained_weight_share == 0.0:
             return 0
         return max(1, round(self.full_weight * self.drained_weight_share))
 
 
 class ReassignConfig(Config):
-    """``drain_seconds``: how long a worker may take to finish what it runs before its role
-    changes."""
+    """Bounds of moving an engine.
+
+    ``drain_seconds``: how long it may take to finish what it runs before its role changes.
+    """
 
     least_engines: PositiveInt = 1
     drain_seconds: PositiveFloat = 30.0
