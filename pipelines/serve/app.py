@@ -3,22 +3,21 @@
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jinja2
 from aiohttp import web
 from clickhouse_connect.driver.exceptions import Error
 from kafka.errors import KafkaError
 
+from actuators.records import DecisionEvent
+from detectors.records import Alert
 from pipelines.agents.explain import explain
-from pipelines.approvals import VERBS, ask
-from pipelines.clock import Clock
-from pipelines.config.load import Loaded
-from pipelines.facts import Facts
+from pipelines.approvals import VERBS
 from pipelines.serve.plain import alert_fields, event_fields, iso
-from pipelines.storage.client import connect
 
 _CONSOLE: web.AppKey["Console"] = web.AppKey("console")
 _HEADERS = {
@@ -30,13 +29,40 @@ _HEADERS = {
 }
 
 
+class Reader(Protocol):
+    """Reads what the database holds; `pipelines.facts.Facts` is one."""
+
+    def alerts(self, *, limit: int) -> list[Alert]: ...
+
+    def revisions(self, alert_id: str) -> list[Alert]: ...
+
+    def decisions(self, *, limit: int) -> list[DecisionEvent]: ...
+
+    def events(self, decision_id: str) -> list[DecisionEvent]: ...
+
+
+class Ask(Protocol):
+    """Hands a person's request to the act worker and returns its id; may block."""
+
+    def __call__(self, *, decision_id: str, cell: str, verb: str, who: str, why: str) -> str: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
-    """What the routes need; an empty token lets nobody change anything."""
+    """What the routes need.
 
-    loaded: Loaded
+    Attributes
+    ----------
+    token
+        Whoever has it may approve, reject and revert; empty: nobody may.
+    reader
+        Opens a reader for one request, in a thread of its own; may block.
+    """
+
+    name: str
     token: str
-    clock: Clock
+    reader: Callable[[], AbstractContextManager[Reader]]
+    ask: Ask
 
     def may_change(self, given: str) -> bool:
         return bool(self.token) and hmac.compare_digest(self.token.encode(), given.encode())
@@ -90,32 +116,28 @@ async def _told_errors(request: web.Request, handler: Handler) -> web.StreamResp
         return web.Response(status=503, text=f"the broker does not answer: {error}\n")
 
 
-async def _read(request: web.Request, read: Callable[[Facts], Any]) -> Any:
-    """Run a read on the database off the event loop, on a client of its own."""
-    loaded = request.app[_CONSOLE].loaded
+async def _read(request: web.Request, read: Callable[[Reader], Any]) -> Any:
+    """Run a read off the event loop."""
+    console = request.app[_CONSOLE]
 
-    def with_client() -> Any:
-        client = connect(loaded)
-        try:
-            return read(Facts(client))
-        finally:
-            client.close()
+    def with_reader() -> Any:
+        with console.reader() as reader:
+            return read(reader)
 
-    return await asyncio.to_thread(with_client)
+    return await asyncio.to_thread(with_reader)
 
 
 async def _overview(request: web.Request) -> web.Response:
     alerts, decisions = await _read(request, lambda f: (f.alerts(limit=50), f.decisions(limit=50)))
     page = _PAGES.get_template("overview.html")
-    name = request.app[_CONSOLE].loaded.config.deployment.name
-    html = page.render(name=name, alerts=alerts, decisions=decisions)
+    html = page.render(name=request.app[_CONSOLE].name, alerts=alerts, decisions=decisions)
     return web.Response(text=html, content_type="text/html")
 
 
 async def _decision(request: web.Request) -> web.Response:
     decision_id = request.match_info["id"]
 
-    def read(facts: Facts) -> Any:
+    def read(facts: Reader) -> Any:
         events = facts.events(decision_id)
         return events, facts.revisions(events[0].alert_id) if events else []
 
@@ -162,17 +184,14 @@ async def _ask(request: web.Request, *, token: str, who: str, why: str) -> str:
     events = await _read(request, lambda facts: facts.events(decision_id))
     if not events:
         raise web.HTTPNotFound(text=f"no decision {decision_id!r}\n")
-    approval = await asyncio.to_thread(
-        ask,
-        console.loaded.config.broker.bootstrap,
+    return await asyncio.to_thread(
+        console.ask,
         decision_id=decision_id,
         cell=events[0].cell,
         verb=verb,
         who=who.strip(),
         why=why,
-        clock=console.clock,
     )
-    return approval.request_id
 
 
 async def _api_alerts(request: web.Request) -> web.Response:

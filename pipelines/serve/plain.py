@@ -29,10 +29,10 @@ def _plain(value: Any) -> Any:
     """Return the value as JSON knows it: what is not a number is null."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
-        return [_plain(item) for item in value]
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
