@@ -15,3 +15,13 @@ DECISION_EVENTS = Counter("trimtab_decision_events", "Decision events", ["event"
 ROWS_INSERTED = Counter("trimtab_rows_inserted", "Rows acknowledged by ClickHouse", ["table"])
 DELIVERIES = Counter("trimtab_deliveries", "Webhook attempts", ["endpoint", "state"])
 OFFSET = Gauge("trimtab_consumer_offset", "Next offset to read", ["process", "topic", "partition"])
+LIVE_SERIES = Gauge("trimtab_live_series", "Series that a collector keeps", ["source_kind"])
+SCRAPE_SECONDS = Gauge("trimtab_scrape_seconds", "Duration of the last scrape", ["target"])
+TARGET_STATE = Gauge(
+    "trimtab_target_state", "0 down, 1 answers without a reading of its kind, 2 good", ["target"]
+)
+MESSAGES_SENT = Counter("trimtab_messages_sent", "Messages acknowledged by Kafka", ["topic"])
+QUEUED = Gauge("trimtab_queued_messages", "Messages that wait for Kafka")
+LETTERS_WITHHELD = Counter(
+    "trimtab_letters_withheld", "Dead letters beyond their rate, counted only", ["reason"]
+)
