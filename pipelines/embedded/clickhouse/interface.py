@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
@@ -25,6 +25,7 @@ from pipelines.embedded.clickhouse.errors import (
     query_error,
 )
 from pipelines.embedded.clickhouse.framing import framed, require_checksums, unframed
+from pipelines.embedded.clickhouse.native import FIRST_REVISION, with_revision
 from pipelines.embedded.clickhouse.request import QueryRequest, read_request
 
 _CONTENT_TYPES = {
@@ -152,6 +153,8 @@ class Interface:
 
     def _work(self, query: QueryRequest, pieces: list[bytes]) -> tuple[Answer, bytes | memoryview]:
         answer = self.engine.run(query, self._plain(query, pieces))
+        if answer.format_name == "Native" and query.protocol_version >= FIRST_REVISION:
+            answer = replace(answer, data=memoryview(b"".join(with_revision(answer.data))))
         if query.answer_is_framed:
             require_checksums()
             return answer, b"".join(framed(answer.data))

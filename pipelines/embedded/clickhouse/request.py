@@ -41,6 +41,8 @@ class QueryRequest:
     ----------
     parameters
         Values of `{name:Type}` in the query, escaped as in TabSeparated.
+    protocol_version
+        Revision that the client reads Native blocks by; 0 is the plain form.
     body_is_framed, answer_is_framed
         ClickHouse's own compressed frames (`decompress=1`, `compress=1`).
     """
@@ -52,6 +54,7 @@ class QueryRequest:
     settings: Mapping[str, str]
     parameters: Mapping[str, str]
     session: Session | None
+    protocol_version: int
     body_encoding: str
     body_is_framed: bool
     answer_encoding: str
@@ -97,6 +100,7 @@ def read_request(
             if name.startswith("param_")
         },
         session=_session(url_parameters),
+        protocol_version=_protocol_version(url_parameters),
         body_encoding=headers.get("Content-Encoding", "").strip().lower(),
         body_is_framed=_flag(url_parameters, "decompress"),
         answer_encoding=chosen_encoding(headers.get("Accept-Encoding", "")) if compresses else "",
@@ -117,6 +121,13 @@ def _session(url_parameters: Mapping[str, str]) -> Session | None:
         timeout_seconds=int(text),
         closes=_flag(url_parameters, "close_session"),
     )
+
+
+def _protocol_version(url_parameters: Mapping[str, str]) -> int:
+    text = url_parameters.get("client_protocol_version", "0")
+    if not text.isdecimal():
+        raise query_error(BAD_ARGUMENTS, f"Parameter 'client_protocol_version' is {text!r}")
+    return int(text)
 
 
 def _flag(url_parameters: Mapping[str, str], name: str) -> bool:
