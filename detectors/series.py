@@ -1,0 +1,60 @@
+"""Series as rows of growing arrays: an id per series, and a cached row of ids per layout."""
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cluster.frame import Layout
+
+Ids = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Item = TypeVar("Item", bound=np.generic)
+
+_LAYOUTS_KEPT = 10_000
+
+
+class SeriesIds:
+    """Numbers series from 0 on, in the order they are first seen."""
+
+    def __init__(self) -> None:
+        self.keys: list[Hashable] = []
+        self._ids: dict[Hashable, int] = {}
+        self._by_layout: dict[int, Ids] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def of(self, keys: Sequence[Hashable]) -> Ids:
+        """Return the ids of these series; new ones are numbered."""
+        return np.array([self._id(key) for key in keys], dtype=np.intp)
+
+    def of_layout(self, layout: Layout) -> Ids:
+        """Return the ids of a layout's columns."""
+        ids = self._by_layout.get(layout.layout_id)
+        if ids is None:
+            if len(self._by_layout) >= _LAYOUTS_KEPT:
+                self._by_layout.clear()
+            ids = self._by_layout[layout.layout_id] = self.of(layout.columns)
+        return ids
+
+    def find(self, key: Hashable) -> int | None:
+        return self._ids.get(key)
+
+    def _id(self, key: Hashable) -> int:
+        number = self._ids.get(key)
+        if number is None:
+            number = self._ids[key] = len(self.keys)
+            self.keys.append(key)
+        return number
+
+
+def grown(array: NDArray[Item], size: int, fill: float) -> NDArray[Item]:
+    """Return the array with room for `size` rows, doubling as it grows."""
+    if len(array) >= size:
+        return array
+    room = max(size, 2 * len(array), 64)
+    larger = np.full((room, *array.shape[1:]), fill, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
