@@ -4,6 +4,7 @@ import re
 
 import pytest
 import yaml
+from compose_spec import PyCompose
 
 from cluster.topology import Topology
 from pipelines.cli.main import main
@@ -14,6 +15,18 @@ from tests.paths import ROOT
 @pytest.fixture(scope="module")
 def compose():
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+
+def test_compose_file_keeps_to_the_compose_specification(compose):
+    # Merge keys (<<) are YAML's, not the specification's: they are resolved before the check.
+    checked = PyCompose.from_yaml(yaml.safe_dump(compose))
+
+    assert sorted(checked.service_names()) == sorted(compose["services"])
+
+
+def test_key_outside_the_compose_specification_is_refused():
+    with pytest.raises(ValueError, match="prots"):
+        PyCompose.from_yaml("services:\n  a:\n    image: x\n    prots: [80]\n")
 
 
 def test_production_configuration_loads():
