@@ -199,6 +199,7 @@ def begin(
     config_hash: str,
     hash_of: Hash,
     action: Action | None = None,
+    effect: Effect | None = None,
     constraints_checked: Sequence[str] = (),
     rejected_alternatives: Sequence[Alternative] = (),
 ) -> Decision:
@@ -216,6 +217,7 @@ def begin(
         reason=reason,
         mode=mode,
         action=action,
+        effect=effect,
         constraints_checked=tuple(constraints_checked),
         rejected_alternatives=tuple(rejected_alternatives),
         evidence_ids=tuple(detection.detection_id for detection in alert.evidence),

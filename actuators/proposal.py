@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from actuators.records import Action, ActionKind, ReasonCode
+from actuators.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +35,14 @@ class Refusal:
     target: str
     reason_code: ReasonCode
     reason: str
+
+
+def proposal_of(action: Action, view: View) -> Proposal:
+    """Return the proposal of an action that was recorded before."""
+    service = view.service_of(action.target) if action.kind is ActionKind.REASSIGN else None
+    return Proposal(
+        action=action,
+        scope=(action.target,) if service is None else (action.target, service),
+        touched=tuple(sorted({change.target for change in action.changes})),
+        reason="",
+    )
