@@ -1,0 +1,291 @@
+"""A switch's gNMI service."""
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import grpc
+from gnmi_pb import gnmi_pb2, gnmi_pb2_grpc
+
+from simulator.clock import VirtualClock
+from simulator.gnmi.commit import Commits, commit_of
+from simulator.gnmi.edit import edits
+from simulator.gnmi.encode import JSON_IETF, PROTO, LeafEncoder, subtree, tops
+from simulator.gnmi.errors import GnmiError, invalid, unimplemented
+from simulator.gnmi.paths import Elems, covers, from_message, to_message, to_text
+from simulator.gnmi.subscribe import Reading, Timed, check_origin, present, selected, timed
+from simulator.gnmi.tree import Leaf
+from simulator.world.world import World
+
+_VERSION = "0.10.0"
+_MODELS = (
+    ("openconfig-interfaces", "3.7.1"),
+    ("openconfig-if-ethernet", "2.14.0"),
+    ("openconfig-qos", "0.11.0"),
+    ("openconfig-network-instance", "4.4.1"),
+    ("openconfig-local-routing", "2.1.0"),
+)
+_GET_TYPES = {
+    gnmi_pb2.GetRequest.CONFIG: ("config",),
+    gnmi_pb2.GetRequest.STATE: ("state",),
+    gnmi_pb2.GetRequest.OPERATIONAL: ("state",),
+}
+
+
+class Saver(Protocol):
+    def __call__(self) -> None:
+        """Keep the world as it is now, so that a change survives the simulator's death."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Who may change the switch."""
+
+    username: str
+    password: str
+
+    def fit(self, context: Any) -> bool:
+        told = {key: value for key, value in context.invocation_metadata() or ()}
+        given = f"{told.get('username', '')}:{told.get('password', '')}"
+        return hmac.compare_digest(given, f"{self.username}:{self.password}")
+
+
+class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
+    """Answers for one switch.
+
+    Every reading carries the device time of the tick it was counted in.
+    """
+
+    def __init__(
+        self,
+        *,
+        world: World,
+        clock: VirtualClock,
+        leaves: Sequence[Leaf],
+        commits: Commits,
+        credentials: Credentials,
+        save: Saver,
+    ) -> None:
+        self._world = world
+        self._clock = clock
+        self._leaves = leaves
+        self._commits = commits
+        self._credentials = credentials
+        self._save = save
+
+    async def Capabilities(  # noqa: N802 - gRPC's name
+        self, request: gnmi_pb2.CapabilityRequest, context: Any
+    ) -> gnmi_pb2.CapabilityResponse:
+        del request, context
+        models = [
+            gnmi_pb2.ModelData(name=name, organization="OpenConfig working group", version=version)
+            for name, version in _MODELS
+        ]
+        return gnmi_pb2.CapabilityResponse(
+            supported_models=models,
+            supported_encodings=[PROTO, JSON_IETF],
+            gNMI_version=_VERSION,
+        )
+
+    async def Get(  # noqa: N802 - gRPC's name
+        self, request: gnmi_pb2.GetRequest, context: Any
+    ) -> gnmi_pb2.GetResponse:
+        try:
+            check_origin(request.prefix, *request.path)
+            encoding = _encoding(request.encoding)
+            return gnmi_pb2.GetResponse(
+                notification=[
+                    notification
+                    for path in request.path or [gnmi_pb2.Path()]
+                    for notification in self._got(request, path, encoding)
+                ]
+            )
+        except GnmiError as error:
+            await context.abort(error.code, error.details)
+            raise
+
+    def _got(
+        self, request: gnmi_pb2.GetRequest, path: gnmi_pb2.Path, encoding: int
+    ) -> list[gnmi_pb2.Notification]:
+        pattern = from_message(request.prefix, path)
+        containers = _GET_TYPES.get(request.type)
+        found = present(
+            [
+                (leaf, leaf.read())
+                for leaf in selected(pattern, self._leaves)
+                if containers is None or any(e.name in containers for e in leaf.relative)
+            ]
+        )
+        if not found:
+            raise GnmiError(grpc.StatusCode.NOT_FOUND, f"nothing at {to_text(pattern)}")
+        if encoding == JSON_IETF:
+            return self._as_json(request, pattern, found)
+        return self._encoder(request, encoding).notifications(found, self._world.time_ns)
+
+    def _as_json(
+        self, request: gnmi_pb2.GetRequest, pattern: Elems, found: list[Reading]
+    ) -> list[gnmi_pb2.Notification]:
+        prefix = gnmi_pb2.Path(target=request.prefix.target, origin=request.prefix.origin)
+        return [
+            gnmi_pb2.Notification(
+                timestamp=self._world.time_ns,
+                prefix=prefix,
+                update=[
+                    gnmi_pb2.Update(
+                        path=to_message(top),
+                        val=gnmi_pb2.TypedValue(
+                            json_ietf_val=json.dumps(
+                                subtree([r for r in found if covers(top, r[0].path)], top)
+                            ).encode()
+                        ),
+                    )
+                ],
+            )
+            for top in tops((leaf for leaf, _ in found), pattern)
+        ]
+
+    async def Set(  # noqa: N802 - gRPC's name
+        self, request: gnmi_pb2.SetRequest, context: Any
+    ) -> gnmi_pb2.SetResponse:
+        try:
+            if not self._credentials.fit(context):
+                raise GnmiError(grpc.StatusCode.UNAUTHENTICATED, "wrong username or password")
+            self._change(request)
+        except GnmiError as error:
+            await context.abort(error.code, error.details)
+            raise
+        self._save()
+        return gnmi_pb2.SetResponse(
+            prefix=request.prefix, response=_results(request), timestamp=self._world.time_ns
+        )
+
+    def _change(self, request: gnmi_pb2.SetRequest) -> None:
+        check_origin(request.prefix)
+        now_ns = self._world.time_ns
+        self._commits.arbitrate(request.extension)
+        commit = commit_of(request.extension)
+        changes_something = bool(
+            request.delete or request.replace or request.update or request.union_replace
+        )
+        if commit is not None and commit.WhichOneof("action") != "commit":
+            if changes_something:
+                raise invalid("a commit cannot be amended once issued")
+            self._commits.conclude(commit, now_ns)
+            return
+        changed = edits(request, self._leaves)
+        self._commits.begin(commit, now_ns)
+        self._commits.config.write(changed)
+
+    async def Subscribe(  # noqa: N802 - gRPC's name
+        self, requests: AsyncIterator[gnmi_pb2.SubscribeRequest], context: Any
+    ) -> AsyncIterator[gnmi_pb2.SubscribeResponse]:
+        try:
+            first = await anext(aiter(requests), None)
+            if first is None or not first.HasField("subscribe"):
+                raise invalid("the first message is not a subscription list")
+            asked = first.subscribe
+            encoder = self._encoder(asked, _encoding(asked.encoding))
+            answers = (
+                self._stream(asked, encoder)
+                if asked.mode == gnmi_pb2.SubscriptionList.STREAM
+                else self._on_request(asked, encoder, requests)
+            )
+            async for answer in answers:
+                yield answer
+        except GnmiError as error:
+            await context.abort(error.code, error.details)
+
+    async def _on_request(
+        self,
+        asked: gnmi_pb2.SubscriptionList,
+        encoder: LeafEncoder,
+        requests: AsyncIterator[gnmi_pb2.SubscribeRequest],
+    ) -> AsyncIterator[gnmi_pb2.SubscribeResponse]:
+        """Answer ONCE, and POLL as often as the client asks."""
+        leaves = [
+            leaf
+            for subscription in asked.subscription
+            for leaf in selected(from_message(asked.prefix, subscription.path), self._leaves)
+        ]
+        check_origin(asked.prefix, *(s.path for s in asked.subscription))
+        for answer in self._now(leaves, encoder, updates_only=asked.updates_only):
+            yield answer
+        if asked.mode == gnmi_pb2.SubscriptionList.ONCE:
+            return
+        async for request in requests:
+            if not request.HasField("poll"):
+                raise invalid("a POLL subscription takes nothing but polls")
+            for answer in self._now(leaves, encoder, updates_only=False):
+                yield answer
+
+    def _now(
+        self, leaves: list[Leaf], encoder: LeafEncoder, *, updates_only: bool
+    ) -> list[gnmi_pb2.SubscribeResponse]:
+        readings = [] if updates_only else present([(leaf, leaf.read()) for leaf in leaves])
+        return [*_updates(encoder, readings, self._world.time_ns), _synced()]
+
+    async def _stream(
+        self, asked: gnmi_pb2.SubscriptionList, encoder: LeafEncoder
+    ) -> AsyncIterator[gnmi_pb2.SubscribeResponse]:
+        tick_ns = int(self._world.scenario.tick_seconds * 1e9)
+        streams = [s for s in timed(asked, self._leaves, tick_ns=tick_ns) if s.leaves]
+        now_ns = self._world.time_ns
+        for stream in streams:
+            readings = stream.start(now_ns)
+            if not asked.updates_only:
+                for answer in _updates(encoder, readings, now_ns):
+                    yield answer
+        yield _synced()
+        if not streams:  # valid paths without an instance: open and silent
+            await asyncio.Event().wait()
+        while True:
+            await self._until_due(streams)
+            now_ns = self._world.time_ns
+            for stream in streams:
+                for answer in _updates(encoder, stream.take(now_ns), now_ns):
+                    yield answer
+
+    async def _until_due(self, streams: list[Timed]) -> None:
+        due_ns = min(stream.due_ns for stream in streams)
+        await self._clock.sleep_until(due_ns)
+        while self._world.time_ns < due_ns:  # its tick has not come
+            await self._clock.sleep_until(self._clock.now_ns() + 10_000_000)
+
+    def _encoder(
+        self, request: gnmi_pb2.GetRequest | gnmi_pb2.SubscriptionList, encoding: int
+    ) -> LeafEncoder:
+        return LeafEncoder(
+            encoding=encoding, target=request.prefix.target, origin=request.prefix.origin
+        )
+
+
+def _encoding(asked: int) -> int:
+    if asked not in (PROTO, JSON_IETF):
+        raise unimplemented(f"encoding is {gnmi_pb2.Encoding.Name(asked)}, not PROTO or JSON_IETF")
+    return asked
+
+
+def _updates(
+    encoder: LeafEncoder, readings: list[Reading], time_ns: int
+) -> list[gnmi_pb2.SubscribeResponse]:
+    return [
+        gnmi_pb2.SubscribeResponse(update=notification)
+        for notification in encoder.notifications(readings, time_ns)
+    ]
+
+
+def _synced() -> gnmi_pb2.SubscribeResponse:
+    return gnmi_pb2.SubscribeResponse(sync_response=True)
+
+
+def _results(request: gnmi_pb2.SetRequest) -> list[gnmi_pb2.UpdateResult]:
+    operations = gnmi_pb2.UpdateResult
+    return [
+        *(operations(path=path, op=operations.DELETE) for path in request.delete),
+        *(operations(path=update.path, op=operations.REPLACE) for update in request.replace),
+        *(operations(path=update.path, op=operations.UPDATE) for update in request.update),
+    ]
