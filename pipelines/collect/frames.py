@@ -48,29 +48,41 @@ class Frames:
         self._layout_every_frames = layout_every_frames
         self._most_series = most_series
         self._idle_seconds = idle_seconds
-        self._sources: dict[tuple[str, str], SourceReadings] = {}
+        self._sources: dict[tuple[str, str, str], SourceReadings] = {}
         self._sequences: Counter[str] = Counter()
         self._told: dict[tuple[str, int], int] = {}
         self._counted: Counter[str] = Counter()
 
-    def take(self, source: str, cell: str, time_ns: int, readings: Iterable[Reading]) -> int:
-        """Take readings of one device time; return how many were accepted."""
-        readings_of = self._sources.get((source, cell))
+    def take(
+        self,
+        source: str,
+        cell: str,
+        time_ns: int,
+        readings: Iterable[Reading],
+        *,
+        group: str = "",
+    ) -> int:
+        """Take readings of one device time; return how many were accepted.
+
+        What a source delivers with one rhythm is a ``group``: groups have layouts of their own.
+        """
+        place = (source, cell, group)
+        readings_of = self._sources.get(place)
         if readings_of is None:
             readings_of = SourceReadings(most_series=self._most_series, refused=self.refused)
-            self._sources[source, cell] = readings_of
+            self._sources[place] = readings_of
         return readings_of.take(time_ns, readings, self._clock.now_ns())
 
-    def end(self, source: str, cell: str, keys: Iterable[SeriesKey]) -> None:
+    def end(self, source: str, cell: str, keys: Iterable[SeriesKey], *, group: str = "") -> None:
         """Tell that the source deleted these series; their detectors are closed."""
-        readings_of = self._sources.get((source, cell))
+        readings_of = self._sources.get((source, cell, group))
         if readings_of is not None:
             for block in readings_of.end(keys):
                 self._emit(source, cell, block)
 
     def flush(self) -> None:
         """Make frames of everything that waits."""
-        for (source, cell), readings in self._sources.items():
+        for (source, cell, _), readings in self._sources.items():
             for block in readings.blocks():
                 self._emit(source, cell, block)
         for reason, count in (self.refused - self._counted).items():
@@ -87,7 +99,7 @@ class Frames:
         evicted = sum(readings.evict(older_than_ns) for readings in self._sources.values())
         self._sources = {k: r for k, r in self._sources.items() if r.series or r.waits}
         by_kind: Counter[str] = Counter()
-        for (source, _), readings in self._sources.items():
+        for (source, _, _), readings in self._sources.items():
             by_kind[kind_of(source)] += readings.series
         for kind, count in by_kind.items():
             LIVE_SERIES.labels(kind).set(count)
