@@ -1,0 +1,77 @@
+"""One measured figure, and how it is printed and kept."""
+
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+_PACKAGES = ("numpy", "river", "protobuf", "grpcio", "faust-streaming", "prometheus-client", "chdb")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A figure beside its baseline, measured in the same run, and its target.
+
+    Attributes
+    ----------
+    baseline
+        What a plain way of doing the same reached in this run; None where there is none.
+    bound
+        What cannot be beaten; None where it is not known.
+    holds
+        The target is reached.
+    """
+
+    id: str
+    what: str
+    value: float
+    unit: str
+    baseline: float | None = None
+    bound: float | None = None
+    target: float | None = None
+    holds: bool | None = None
+
+
+def rate(work: Callable[[], int], *, seconds: float = 1.0, repeats: int = 3) -> float:
+    """Return the best rate per second of ``work``, which returns how much it did."""
+    best = 0.0
+    for _ in range(repeats):
+        done, started = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - started) < seconds:
+            done += work()
+        best = max(best, done / elapsed)
+    return best
+
+
+def print_table(rows: Sequence[Row]) -> None:
+    print(f"{'id':<26} {'figure':>12} {'baseline':>12} {'ratio':>7} {'target':>10}  holds  what")
+    for row in rows:
+        ratio = "" if not row.baseline else f"{row.value / row.baseline:.1f}"
+        holds = "" if row.holds is None else ("yes" if row.holds else "no")
+        print(
+            f"{row.id:<26} {_short(row.value):>12} {_short(row.baseline):>12} {ratio:>7} "
+            f"{_short(row.target):>10}  {holds:<5}  {row.what} ({row.unit})"
+        )
+
+
+def write_results(name: str, rows: Sequence[Row]) -> Path:
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    told = {
+        "name": name,
+        "machine": f"{platform.machine()} {platform.system()} Python {platform.python_version()}",
+        "versions": {package: version(package) for package in _PACKAGES},
+        "rows": [asdict(row) for row in rows],
+    }
+    path.write_text(json.dumps(told, indent=1) + "\n")
+    return path
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
