@@ -59,17 +59,17 @@ class ServingScenario:
     model: str = "meta-llama/Llama-3.1-70B-Instruct-FP8"
     gpus_per_engine: int = 4
     prefill_engines: int = 6
-    requests_per_second: float = 16.0
-    prompt_tokens: float = 4000.0
+    requests_per_second: float = 32.0
+    prompt_tokens: float = 2000.0
     prompt_sigma: float = 0.5
-    answer_tokens: float = 250.0
+    answer_tokens: float = 125.0
     answer_sigma: float = 0.5
     max_running_requests: int = 64
-    max_total_tokens: int = 400_000
+    max_total_tokens: int = 200_000
     kv_bytes_per_token: float = 160e3
-    patience_seconds: float = 6.0
+    patience_seconds: float = 4.0
     reinitialise_seconds: float = 5.0
-    ttft_limit_seconds: float = 2.0
+    ttft_limit_seconds: float = 1.0
     tpot_limit_seconds: float = 0.05
 
 

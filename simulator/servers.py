@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import grpc
 from aiohttp import web
@@ -22,10 +22,17 @@ from simulator.http.node import node_text
 from simulator.http.router import RouterApi
 from simulator.http.serving_text import gateway_text
 from simulator.state import State
+from simulator.world.world import World
 
 _LOOPBACK = "127.0.0.1"
 _OPTIONS = (("grpc.so_reuseport", 0), ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000))
 _STOP_SECONDS = 0.5
+
+
+class HostText(Protocol):
+    """Writes one host's scrape."""
+
+    def __call__(self, world: World, host: int, *, stamp: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +96,13 @@ class Servers:
         world = self.state.world
         texts: dict[str, Callable[[], str]] = {}
         for n, host in enumerate(world.names.hosts):
-            texts[f"dcgm/{host}"] = lambda n=n: dcgm_text(world, n, stamp=self._stamp())
-            texts[f"node/{host}"] = lambda n=n: node_text(world, n, stamp=self._stamp())
+            texts[f"dcgm/{host}"] = self._of_host(dcgm_text, n)
+            texts[f"node/{host}"] = self._of_host(node_text, n)
         texts["gateway"] = lambda: gateway_text(world, stamp=self._stamp())
         return texts
+
+    def _of_host(self, write: HostText, host: int) -> Callable[[], str]:
+        return lambda: write(self.state.world, host, stamp=self._stamp())
 
     def _stamp(self) -> str:
         """Return the stamp of scraped values: none while device time is the machine's."""

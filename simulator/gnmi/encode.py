@@ -109,12 +109,12 @@ def subtree(leaves: Iterable[tuple[Leaf, LeafValue]], top: Elems) -> Any:
 
 
 def _modules(path: Elems) -> list[str]:
-    modules = []
+    modules: list[str] = []
     for element in path:
-        modules.append(_MODULES.get(element.name) if not modules else modules[-1])
+        modules.append(modules[-1] if modules else _MODULES.get(element.name, ""))
         if element.name == "ethernet":
             modules[-1] = _MODULES["ethernet"]
-    return [module or "" for module in modules]
+    return modules
 
 
 def _qualified(path: Elems) -> list[str]:

@@ -49,7 +49,7 @@ class Credentials:
     password: str
 
     def fit(self, context: Any) -> bool:
-        told = {key: value for key, value in context.invocation_metadata() or ()}
+        told = dict(context.invocation_metadata() or ())
         given = f"{told.get('username', '')}:{told.get('password', '')}"
         return hmac.compare_digest(given, f"{self.username}:{self.password}")
 
@@ -152,8 +152,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         self, request: gnmi_pb2.SetRequest, context: Any
     ) -> gnmi_pb2.SetResponse:
         try:
-            if not self._credentials.fit(context):
-                raise GnmiError(grpc.StatusCode.UNAUTHENTICATED, "wrong username or password")
+            self._check_credentials(context)
             self._change(request)
         except GnmiError as error:
             await context.abort(error.code, error.details)
@@ -162,6 +161,10 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         return gnmi_pb2.SetResponse(
             prefix=request.prefix, response=_results(request), timestamp=self._world.time_ns
         )
+
+    def _check_credentials(self, context: Any) -> None:
+        if not self._credentials.fit(context):
+            raise GnmiError(grpc.StatusCode.UNAUTHENTICATED, "wrong username or password")
 
     def _change(self, request: gnmi_pb2.SetRequest) -> None:
         check_origin(request.prefix)

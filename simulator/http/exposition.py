@@ -43,7 +43,7 @@ class Exposition:
             [*map(write, histogram.bounds), "+Inf"], histogram.counts, strict=True
         ):
             below += count
-            buckets.append((labels(pairs | {"le": bound}), float(round(below))))
+            buckets.append((labels({**pairs, "le": bound}), float(round(below))))
         self.family(name, "histogram", text, [])
         for suffix, samples in (
             ("_bucket", buckets),

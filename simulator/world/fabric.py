@@ -118,7 +118,8 @@ class Fabric:
         spines = range(self.names.scenario.fabric.spines)
         configured = [self.weights[source_leaf, target_leaf, s] for s in spines]
         weights = np.array([1 if weight is None else weight for weight in configured]) * usable
-        return weights / max(1, int(weights.sum()))
+        shares: NDArray[np.float64] = weights / max(1, int(weights.sum()))
+        return shares
 
     def usage(self, flows: Sequence[Flow]) -> NDArray[np.float64]:
         """Return the load of each flow's unit rate on each directed link.

@@ -12,7 +12,7 @@ _CAUSES = {
 }
 # How strong each is unless told: payload's share of the line rate, clock's share of the full
 # clock, answers' length against the usual.
-_STRENGTHS = {"degraded_link": 0.2, "slow_gpu": 0.6, "long_answers": 2.85}
+_STRENGTHS = {"degraded_link": 0.2, "slow_gpu": 0.6, "long_answers": 3.1}
 
 
 class FaultRefusedError(Exception):

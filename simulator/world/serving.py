@@ -72,8 +72,9 @@ class Serving:
 
     @property
     def attainment_ratio(self) -> float:
-        """Return the share of requests within the limits over the last 10 s; 1.0 when there was
-        none.
+        """Return the share of requests within the limits over the last 10 s.
+
+        1.0 when there was none.
         """
         if not self.judged:
             return 1.0

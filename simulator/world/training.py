@@ -98,8 +98,9 @@ class Training:
         return self.micro_batches * each * self._compute_noise / self.speed
 
     def communication_seconds(self) -> float:
-        """Return the exposed communication of the step under way, inf while the fabric carries
-        nothing.
+        """Return the exposed communication of the step under way.
+
+        inf while the fabric carries nothing.
         """
         if self.ring_rate <= 0.0:
             return float("inf")
@@ -114,8 +115,9 @@ class Training:
         return self.scenario.ring_bytes * 8.0 / seconds if np.isfinite(seconds) else 0.0
 
     def advance(self, seconds: float, *, started_ns: int) -> None:
-        """Run for a tick; a step's traffic is spread over it, since every micro-batch exchanges
-        what it has computed.
+        """Run for a tick.
+
+        A step's traffic is spread over it, since every micro-batch exchanges what it has computed.
         """
         left = seconds
         while True:

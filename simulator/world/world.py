@@ -25,6 +25,7 @@ _SIGNAL_SECONDS = 2.0
 _USUAL_LINK = "leaf2:Ethernet51"
 _USUAL_GPU = "h3:5"
 _SERVING_BUSY = 0.95
+_LEAST_BITS_PER_SECOND = 1e3
 
 
 @dataclass
@@ -149,7 +150,7 @@ class World:
         kv = {
             ends: rate
             for ends, rate in sorted(self.serving.kv_bits_per_second.items())
-            if ends[0] != ends[1] and rate > 1e3
+            if ends[0] != ends[1] and rate > _LEAST_BITS_PER_SECOND
         }
         flows = [*ring, *(Flow(source=a, target=b) for a, b in kv)]
         usage = self.fabric.usage(flows)
