@@ -68,6 +68,9 @@ class Rates:
         self._value = np.empty(0)
         self._interval = np.empty(0, dtype=np.int64)
 
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_plans": {}}
+
     def derive(self, frame: Frame) -> Derived:
         """Return the frame's derived series and remember its readings."""
         plan = self._plan(frame.layout)

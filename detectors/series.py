@@ -1,7 +1,7 @@
 """Series as rows of growing arrays: an id per series, and a cached row of ids per layout."""
 
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,22 @@ class SeriesIds:
     """Numbers series from 0 on, in the order they are first seen."""
 
     def __init__(self) -> None:
-        self.keys: list[Hashable] = []
-        self._ids: dict[Hashable, int] = {}
+        self.keys: list[Any] = []
+        self._ids: dict[Any, int] = {}
         self._by_layout: dict[int, Ids] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"keys": self.keys}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.keys = state["keys"]
+        self._ids = {key: i for i, key in enumerate(self.keys)}
+        self._by_layout = {}
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def of(self, keys: Sequence[Hashable]) -> Ids:
+    def of(self, keys: Sequence[Any]) -> Ids:
         """Return the ids of these series; new ones are numbered."""
         return np.array([self._id(key) for key in keys], dtype=np.intp)
 
@@ -39,10 +47,10 @@ class SeriesIds:
             ids = self._by_layout[layout.layout_id] = self.of(layout.columns)
         return ids
 
-    def find(self, key: Hashable) -> int | None:
+    def find(self, key: Any) -> int | None:
         return self._ids.get(key)
 
-    def _id(self, key: Hashable) -> int:
+    def _id(self, key: Any) -> int:
         number = self._ids.get(key)
         if number is None:
             number = self._ids[key] = len(self.keys)

@@ -1,0 +1,177 @@
+"""The alerts of a cell: opened once, revised when it matters, resolved with hysteresis."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from cluster import component as names
+from detectors.evidence import Diagnosis, metrics_of
+from detectors.judge import Judged, fact_id
+from detectors.records import Alert, AlertState, Cause, Detection, Severity
+
+_MATERIAL_CONFIDENCE = 0.1
+_EVIDENCE_KEPT = 64
+
+
+@dataclass(slots=True)
+class _Open:
+    """An open alert, when it was last revised, and since when its own evidence is quiet."""
+
+    alert: Alert
+    revised_ns: int
+    evidence: dict[str, Detection] = field(default_factory=dict)
+    quiet_since_ns: int | None = None
+
+    def own(self) -> Iterable[Judged]:
+        """Series that keep the alert open: a victim's series do so for the victim's alert only."""
+        of_job = names.kind_of(self.alert.component) == "job"
+        for detection in self.evidence.values():
+            if of_job or names.kind_of(detection.series.component) != "job":
+                yield (detection.series, detection.scope)
+
+
+class AlertBook:
+    """Turns what diagnosis says now into alert revisions, one alert a component.
+
+    Time is the collector's clock (`now_ns`), which runs evenly; what an alert tells is device time
+    (`at_ns`).
+    """
+
+    def __init__(self, cell: str, *, join_seconds: float, resolve_seconds: float) -> None:
+        self._cell = cell
+        self._join_ns = int(join_seconds * 1e9)
+        self._resolve_ns = int(resolve_seconds * 1e9)
+        self._open: dict[str, _Open] = {}
+        self._pending: dict[str, int] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """True when nothing is open and nothing waits to be."""
+        return not self._open and not self._pending
+
+    def update(
+        self,
+        diagnoses: Iterable[Diagnosis],
+        active: Mapping[Judged, Detection],
+        *,
+        now_ns: int,
+        at_ns: int,
+    ) -> list[Alert]:
+        """Return the revisions that are due."""
+        best = _best_by_component(diagnoses)
+        self._pending = {c: since for c, since in self._pending.items() if c in best}
+        told = []
+        for component, diagnosis in best.items():
+            if component in self._open:
+                told += self._revise(self._open[component], diagnosis, now_ns, at_ns)
+            elif self._is_due(diagnosis, now_ns):
+                told += [self._opened(diagnosis, now_ns, at_ns)]
+                told += self._explained(diagnosis, at_ns)
+        told += self._quiet(active, now_ns, at_ns)
+        return told
+
+    def _is_due(self, diagnosis: Diagnosis, now_ns: int) -> bool:
+        component = diagnosis.component
+        if diagnosis.cause is Cause.UNEXPLAINED and self._is_explained(component):
+            return False
+        since_ns = self._pending.setdefault(component, now_ns)
+        if not diagnosis.sure and now_ns - since_ns < self._join_ns:
+            return False
+        del self._pending[component]
+        return True
+
+    def _is_explained(self, component: str) -> bool:
+        return any(component in each.alert.affected for each in self._open.values())
+
+    def _opened(self, diagnosis: Diagnosis, now_ns: int, at_ns: int) -> Alert:
+        evidence = {d.detection_id: d for d in diagnosis.evidence[:_EVIDENCE_KEPT]}
+        alert = Alert(
+            alert_id=fact_id(
+                self._cell, diagnosis.component, diagnosis.cause, str(diagnosis.onset_ns)
+            ),
+            cell=self._cell,
+            component=diagnosis.component,
+            cause=diagnosis.cause,
+            state=AlertState.OPENED,
+            revision=1,
+            severity=_severity(diagnosis.cause),
+            onset_ns=diagnosis.onset_ns,
+            detected_ns=at_ns,
+            revised_ns=at_ns,
+            confidence=diagnosis.confidence,
+            evidence=tuple(evidence.values()),
+            ruled_out=diagnosis.ruled_out,
+            affected=diagnosis.affected,
+            summary=diagnosis.summary,
+        )
+        self._open[diagnosis.component] = _Open(alert, now_ns, evidence)
+        return alert
+
+    def _revise(self, opened: _Open, diagnosis: Diagnosis, now_ns: int, at_ns: int) -> list[Alert]:
+        alert, fresh = opened.alert, diagnosis.evidence
+        grew = metrics_of(fresh) - metrics_of(opened.evidence.values())
+        for detection in fresh:
+            if len(opened.evidence) < _EVIDENCE_KEPT:
+                opened.evidence.setdefault(detection.detection_id, detection)
+        surer = diagnosis.confidence - alert.confidence >= _MATERIAL_CONFIDENCE
+        more = set(diagnosis.affected) - set(alert.affected)
+        if not (grew or surer or more) or now_ns - opened.revised_ns < self._join_ns:
+            return []
+        opened.revised_ns = now_ns
+        better = diagnosis if diagnosis.confidence >= alert.confidence else None
+        opened.alert = replace(
+            alert,
+            state=AlertState.UPDATED,
+            revision=alert.revision + 1,
+            revised_ns=at_ns,
+            cause=better.cause if better else alert.cause,
+            confidence=max(alert.confidence, diagnosis.confidence),
+            evidence=tuple(opened.evidence.values()),
+            ruled_out=better.ruled_out if better else alert.ruled_out,
+            affected=tuple(dict.fromkeys((*alert.affected, *diagnosis.affected))),
+            summary=better.summary if better else alert.summary,
+        )
+        return [opened.alert]
+
+    def _explained(self, culprit: Diagnosis, at_ns: int) -> list[Alert]:
+        """Resolve what was told as unexplained and now has a culprit."""
+        return [
+            self._resolved(component, at_ns, f"explained by {culprit.component}")
+            for component in culprit.affected
+            if component in self._open
+            and self._open[component].alert.cause is Cause.UNEXPLAINED
+            and component != culprit.component
+        ]
+
+    def _quiet(self, active: Mapping[Judged, Detection], now_ns: int, at_ns: int) -> list[Alert]:
+        over = []
+        for component, opened in self._open.items():
+            if any(key in active for key in opened.own()):
+                opened.quiet_since_ns = None
+            elif opened.quiet_since_ns is None:
+                opened.quiet_since_ns = now_ns
+            elif now_ns - opened.quiet_since_ns >= self._resolve_ns:
+                over.append(component)
+        return [self._resolved(component, at_ns, "back to normal") for component in over]
+
+    def _resolved(self, component: str, at_ns: int, why: str) -> Alert:
+        alert = self._open.pop(component).alert
+        return replace(
+            alert,
+            state=AlertState.RESOLVED,
+            revision=alert.revision + 1,
+            revised_ns=at_ns,
+            summary=f"{alert.summary}; {why}",
+        )
+
+
+def _best_by_component(diagnoses: Iterable[Diagnosis]) -> dict[str, Diagnosis]:
+    best: dict[str, Diagnosis] = {}
+    for diagnosis in diagnoses:
+        other = best.get(diagnosis.component)
+        if other is None or diagnosis.confidence > other.confidence:
+            best[diagnosis.component] = diagnosis
+    return best
+
+
+def _severity(cause: Cause) -> Severity:
+    return Severity.INFO if cause is Cause.UNEXPLAINED else Severity.WARNING

@@ -1,0 +1,94 @@
+"""Is it a GPU? Slower than the GPUs of its job, and what its own sensors say about why."""
+
+from cluster import component as names
+from detectors.evidence import (
+    GPU_CLOCKS,
+    GPU_MEMORY,
+    GPU_POWER,
+    GPU_THERMAL,
+    RANK_COMPUTE,
+    Diagnosis,
+    Scene,
+    metrics_of,
+    told_by,
+)
+from detectors.jobs import Job
+from detectors.records import Cause, Detection, RuledOut
+
+_REASONS = (
+    (GPU_THERMAL, Cause.SLOW_GPU_THERMAL),
+    (GPU_POWER, Cause.SLOW_GPU_POWER),
+    (GPU_MEMORY, Cause.SLOW_GPU_MEMORY_ERRORS),
+)
+
+
+def cause_of(detections: list[Detection]) -> tuple[Cause, list[Detection]]:
+    """Return why a slow GPU is slow, by its sensors, with what says so."""
+    for metrics, cause in _REASONS:
+        reasons = told_by(detections, metrics)
+        if reasons:
+            return cause, reasons
+    return Cause.SLOW_GPU_CLOCK, []
+
+
+def diagnose_gpus(scene: Scene) -> list[Diagnosis]:
+    """Return GPUs that are slow; hot or erring ones that are not slow accuse nobody."""
+    found = []
+    for component, detections in scene.by_component.items():
+        if names.kind_of(component) != "gpu":
+            continue
+        clocks = [d for d in told_by(detections, GPU_CLOCKS) if d.shift_sigmas < 0]
+        compute = [d for d in told_by(detections, {RANK_COMPUTE}) if d.shift_sigmas > 0]
+        if clocks or compute:
+            found.append(_slow(scene, component, detections, clocks=clocks, compute=compute))
+    return found
+
+
+def _slow(
+    scene: Scene,
+    gpu: str,
+    detections: list[Detection],
+    *,
+    clocks: list[Detection],
+    compute: list[Detection],
+) -> Diagnosis:
+    cause, reasons = cause_of(detections)
+    if not clocks and not reasons:
+        cause = Cause.UNEXPLAINED
+    kinds = bool(clocks) + bool(reasons) + bool(compute)
+    job = _job_of(scene, gpu)
+    shifts = scene.job_shifts().get(job.component, []) if job else []
+    return Diagnosis(
+        component=gpu,
+        cause=cause,
+        evidence=(*clocks, *reasons, *compute, *shifts),
+        confidence={1: 0.45, 2: 0.85, 3: 0.95}[kinds],
+        sure=kinds > 1,
+        affected=_victims(job, gpu),
+        ruled_out=_other_reasons(gpu, cause, clocks=bool(clocks)),
+        summary=f"{gpu} is slower than its peers: {', '.join(sorted(metrics_of(detections)))}",
+    )
+
+
+def _job_of(scene: Scene, gpu: str) -> Job | None:
+    return next((job for job in scene.jobs.values() if gpu in job.gpus), None)
+
+
+def _victims(job: Job | None, gpu: str) -> tuple[str, ...]:
+    """Return the job, then its other ranks: they wait for the slowest."""
+    if job is None:
+        return ()
+    return (job.component, *(other for other in job.gpus if other != gpu))
+
+
+def _other_reasons(gpu: str, cause: Cause, *, clocks: bool) -> tuple[RuledOut, ...]:
+    ruled_out = [
+        RuledOut(component=gpu, cause=other, reason="its counters did not move")
+        for _, other in _REASONS
+        if cause is not Cause.UNEXPLAINED and other is not cause
+    ]
+    if not clocks:
+        ruled_out.append(
+            RuledOut(component=gpu, cause=Cause.SLOW_GPU_CLOCK, reason="its clock is as before")
+        )
+    return tuple(ruled_out)

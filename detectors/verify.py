@@ -1,0 +1,115 @@
+"""Effect size and persistence: what must hold before a shift is told, and when it is over."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detectors.series import Floats, Ids, grown
+
+SUSPICIOUS_SIGMAS = 3.0
+_NORMAL_SIGMAS = 2.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """What one row of values brought, by position in the row.
+
+    Attributes
+    ----------
+    began
+        Shifts to tell now: they last, are large enough, and in the bad direction.
+    ended
+        Told shifts that are over.
+    settled
+        Shifts that lasted so long that they are the new normal.
+    quiet
+        Values that the baseline may follow.
+    """
+
+    began: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    settled: NDArray[np.bool_]
+    quiet: NDArray[np.bool_]
+
+
+class Verify:
+    """Follows every series' run of suspicious values; a run is told at most once."""
+
+    def __init__(
+        self, *, persistence_samples: int, relearn_seconds: float, relearn_bad_seconds: float
+    ) -> None:
+        self._persistence = persistence_samples
+        self._relearn_ns = int(relearn_seconds * 1e9)
+        self._relearn_bad_ns = int(relearn_bad_seconds * 1e9)
+        self._run = np.empty(0, dtype=np.int64)
+        self._normal = np.empty(0, dtype=np.int64)
+        self._onset = np.empty(0, dtype=np.int64)
+        self._sum = np.empty(0)
+        self._told = np.empty(0, dtype=bool)
+        self._active = np.empty(0, dtype=bool)
+        self._direction = np.empty(0, dtype=np.int64)
+
+    def add(self, ids: Ids, directions: list[int]) -> None:
+        """Make rows for series that were not there yet."""
+        if not len(ids):
+            return
+        size = int(ids.max()) + 1
+        for name in ("_run", "_normal", "_onset", "_sum", "_told", "_active", "_direction"):
+            setattr(self, name, grown(getattr(self, name), size, 0))
+        self._direction[ids] = directions
+
+    def reset(self, ids: Ids) -> None:
+        """Start these series anew: no run, nothing told."""
+        for array in (self._run, self._normal, self._onset, self._sum, self._told, self._active):
+            array[ids] = 0
+
+    def is_active(self, ids: Ids) -> NDArray[np.bool_]:
+        """Tell which series have a told shift that is not over."""
+        return np.asarray(self._active[ids])
+
+    def onset_ns(self, number: int) -> int:
+        """Return the device time of the first value of the series' run."""
+        return int(self._onset[number])
+
+    def run_level(self, ids: Ids) -> Floats:
+        """Return the mean of the values of each series' run, on the judged scale."""
+        return np.asarray(self._sum[ids] / np.maximum(np.abs(self._run[ids]), 1))
+
+    def run(self, ids: Ids, at_ns: int, sigmas: Floats, scaled: Floats) -> None:
+        """Take a row of values into the runs; NaN changes nothing."""
+        there = ~np.isnan(sigmas)
+        outside = np.zeros(len(ids), dtype=np.int64)
+        outside[there] = np.where(
+            np.abs(sigmas[there]) >= SUSPICIOUS_SIGMAS, np.sign(sigmas[there]), 0
+        )
+        run = self._run[ids]
+        same = (outside != 0) & (np.sign(run) == outside)
+        fresh = there & ~same
+        self._run[ids] = np.where(there, np.where(same, run + outside, outside), run)
+        self._sum[ids] = np.where(
+            there, np.where(same, self._sum[ids] + scaled, scaled), self._sum[ids]
+        )
+        self._onset[ids] = np.where(fresh, at_ns, self._onset[ids])
+        self._told[ids] &= ~fresh
+        inside = there & (np.abs(np.where(there, sigmas, np.inf)) < _NORMAL_SIGMAS)
+        self._normal[ids] = np.where(
+            inside, self._normal[ids] + 1, np.where(there, 0, self._normal[ids])
+        )
+
+    def tell(self, ids: Ids, places: list[int]) -> None:
+        """Note where a change detector told a shift; it counts for the run it was told in."""
+        self._told[ids[places]] = True
+
+    def verdicts(self, ids: Ids, at_ns: int, effect: NDArray[np.bool_]) -> Verdicts:
+        """Return what the row brought; `effect` tells which runs are large enough."""
+        run, active = self._run[ids], self._active[ids]
+        lasting = np.abs(run) >= self._persistence
+        bad = (self._direction[ids] == 0) | (np.sign(run) == self._direction[ids])
+        began = lasting & self._told[ids] & effect & bad & ~active
+        ended = active & (self._normal[ids] >= self._persistence)
+        active = (active | began) & ~ended
+        self._active[ids] = active
+        limit_ns = np.where(active, self._relearn_bad_ns, self._relearn_ns)
+        settled = lasting & (at_ns - self._onset[ids] > limit_ns)
+        return Verdicts(began=began, ended=ended, settled=settled, quiet=(run == 0) & ~active)
