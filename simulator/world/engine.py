@@ -177,7 +177,4 @@ class Engine:
             self.queue = deque(r for r in self.queue if r not in gone)
             self.waiting = deque(r for r in self.waiting if r not in gone)
             self.given_up += len(dropped)
-        for request in dropped:
-            if request.prefilled_by is not None:
-                request.prefilled_by.inflight.discard(request)
         return dropped

@@ -30,6 +30,10 @@ class Serving:
         How much longer than usual answers are.
     kv_bits_per_second
         Traffic of KV caches by (prefill host, decode host).
+    unrouted
+        Requests that wait for a prefill engine to be there.
+    prefilled
+        Requests that wait for a decode engine to be there.
     latencies
         As its gateway keeps them; a request that was given up counts with the time it waited.
     judged
@@ -43,6 +47,7 @@ class Serving:
     answer_factor: float = 1.0
     latencies: Latencies = field(default_factory=Latencies)
     unrouted: deque[Request] = field(default_factory=deque)
+    prefilled: deque[Request] = field(default_factory=deque)
     kv_bits_per_second: dict[tuple[int, int], float] = field(default_factory=dict)
     transfer_bits_per_second: float = 1.5e12
     judged: deque[tuple[float, bool]] = field(default_factory=deque)
@@ -85,7 +90,7 @@ class Serving:
         held = sum(
             len(e.queue) + len(e.computing) + len(e.waiting) + len(e.running) for e in self.engines
         )
-        return held + len(self.unrouted)
+        return held + len(self.unrouted) + len(self.prefilled)
 
     @property
     def queued_requests(self) -> int:
@@ -125,11 +130,10 @@ class Serving:
         self.unrouted.extend(self._arrivals(now, seconds))
         self._route(now)
         noise = np.exp(0.02 * self.rng.standard_normal(len(self.engines)))
-        traffic: dict[tuple[int, int], float] = {}
         for engine, jitter in zip(self.engines, noise, strict=True):
             if engine.role == "prefill" and engine.available_at < until:
-                for request in engine.prefill(now, until, self.times, float(jitter)):
-                    self._hand_over(request, engine, until, traffic)
+                self.prefilled.extend(engine.prefill(now, until, self.times, float(jitter)))
+        traffic = self._hand_over(until)
         for engine, jitter in zip(self.engines, noise, strict=True):
             if engine.role == "decode" and engine.available_at < until:
                 self._decode(engine, now, until, float(jitter))
@@ -157,20 +161,23 @@ class Serving:
             request = self.unrouted.popleft()
             _least_busy(ready).queue.append(request)
 
-    def _hand_over(
-        self, request: Request, source: Engine, now: float, traffic: dict[tuple[int, int], float]
-    ) -> None:
+    def _hand_over(self, now: float) -> dict[tuple[int, int], float]:
+        """Send computed KV caches to decode engines; return the bits by hosts."""
         ready = [e for e in self.engines if e.takes_requests("decode", now)]
-        if not ready:  # they all drain or start: whichever has the role will have it
+        if not ready:  # they all drain or start: whichever has the role will serve again
             ready = [e for e in self.engines if e.role == "decode"]
-        target = min(ready, key=lambda engine: engine.batch_load)
-        bits = request.prompt_tokens * self.scenario.kv_bytes_per_token * 8.0
-        request.ready_at = (
-            request.prefilled_at + _NIC_WAIT_SECONDS + bits / self.transfer_bits_per_second
-        )
-        ends = (source.host, target.host)
-        traffic[ends] = traffic.get(ends, 0.0) + bits
-        target.waiting.append(request)
+        traffic: dict[tuple[int, int], float] = {}
+        while ready and self.prefilled:
+            request = self.prefilled.popleft()
+            target = min(ready, key=lambda engine: engine.batch_load)
+            bits = request.prompt_tokens * self.scenario.kv_bytes_per_token * 8.0
+            transfer_seconds = _NIC_WAIT_SECONDS + bits / self.transfer_bits_per_second
+            request.ready_at = request.prefilled_at + transfer_seconds
+            if request.prefilled_by is not None:
+                ends = (request.prefilled_by.host, target.host)
+                traffic[ends] = traffic.get(ends, 0.0) + bits
+            target.waiting.append(request)
+        return traffic
 
     def _decode(self, engine: Engine, now: float, until: float, noise: float) -> None:
         admitted = engine.admit(now, until)
@@ -189,9 +196,12 @@ class Serving:
     def _give_up(self, now: float) -> None:
         before = now - self.scenario.patience_seconds
         dropped = [request for engine in self.engines for request in engine.give_up(before)]
-        while self.unrouted and self.unrouted[0].arrived_at < before:
-            dropped.append(self.unrouted.popleft())
+        for waiting in (self.unrouted, self.prefilled):
+            while waiting and waiting[0].arrived_at < before:
+                dropped.append(waiting.popleft())
         for request in dropped:
+            if request.prefilled_by is not None:
+                request.prefilled_by.inflight.discard(request)
             self.latencies.ttft.observe(now - request.arrived_at)
             self.latencies.e2e.observe(now - request.arrived_at)
             self.judged.append((now, False))
