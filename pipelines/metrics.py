@@ -25,3 +25,6 @@ QUEUED = Gauge("trimtab_queued_messages", "Messages that wait for Kafka")
 LETTERS_WITHHELD = Counter(
     "trimtab_letters_withheld", "Dead letters beyond their rate, counted only", ["reason"]
 )
+COALESCED = Counter(
+    "trimtab_coalesced", "Values a target left out because we read too slowly", ["target"]
+)

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from cluster.catalogue import series_metric
 from cluster.frame import Layout, SeriesKey
-from pipelines.collect.checked import COLLISION, REPEATED, TOO_MANY_SERIES, refusal
+from pipelines.collect.checked import BAD_TIME, COLLISION, REPEATED, TOO_MANY_SERIES, refusal
 
 # Below this share of filled cells a block is cut by component, so that rows of many ports, each
 # with a device time of its own, do not travel as a matrix of blanks.
 _LEAST_FILLED: Final = 1 / 8
 _SMALL_CELLS: Final = 1024
 _LARGEST_CELLS: Final = 64 * 1024
+
+# What the database's seconds can hold: 1970 to 2106.
+_EARLIEST_NS: Final = 1
+_LATEST_NS: Final = (2**32 - 1) * 1_000_000_000
 
 Rows = dict[int, dict[int, float]]
 Reading = tuple[SeriesKey, float]
@@ -75,6 +79,9 @@ class SourceReadings:
 
         The others are counted by reason in the counter given at construction.
         """
+        if not _EARLIEST_NS <= time_ns <= _LATEST_NS:
+            self._refused[BAD_TIME] += len(list(readings))
+            return 0
         row = self._rows.setdefault(time_ns, {})
         accepted = 0
         for key, value in readings:
@@ -84,17 +91,17 @@ class SourceReadings:
                 if number is None:
                     continue
             column = self._columns[number]
-            if not column.lowest <= value <= column.highest:
-                self._refused[refusal(series_metric(key.metric), value)] += 1
-            elif column.last_time_ns == time_ns and column.last_value != value:
-                self._refused[COLLISION] += 1
-            elif number in row:
-                self._refused[REPEATED] += 1
-            else:
+            if (
+                column.lowest <= value <= column.highest
+                and number not in row
+                and (column.last_time_ns != time_ns or column.last_value == value)
+            ):
                 row[number] = value
                 column.last_time_ns, column.last_value = time_ns, value
                 column.received_ns = received_ns
                 accepted += 1
+            else:
+                self._refused[_why(column, time_ns, value)] += 1
         if not row:
             del self._rows[time_ns]
         return accepted
@@ -177,6 +184,14 @@ class SourceReadings:
             layout = Layout(tuple(self._columns[n].key for n in numbers))
             part = self._parts[component] = (layout, numbers)
         return part
+
+
+def _why(column: _Column, time_ns: int, value: float) -> str:
+    """Return why a reading of a known series is refused."""
+    if not column.lowest <= value <= column.highest:
+        return refusal(series_metric(column.key.metric), value)
+    is_same = column.last_time_ns != time_ns or column.last_value == value
+    return REPEATED if is_same else COLLISION
 
 
 def _cut(layout: Layout, numbers: Iterable[int], rows: Rows) -> Iterator[Block]:

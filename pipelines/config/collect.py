@@ -18,7 +18,13 @@ class TlsConfig(Config):
 
 
 class GnmiSubscription(Config):
-    """One gNMI subscription; every subscription is a stream of its own."""
+    """One gNMI subscription; every subscription is a stream of its own.
+
+    Attributes
+    ----------
+    database
+        SONiC's database that the paths are in, ``COUNTERS_DB``; sent as the prefix's target.
+    """
 
     paths: tuple[str, ...] = Field(min_length=1)
     mode: Literal["sample", "on_change", "target_defined"] = "sample"
@@ -26,6 +32,7 @@ class GnmiSubscription(Config):
     heartbeat_seconds: PositiveFloat | None = None
     suppress_redundant: bool = False
     origin: str = ""
+    database: str = ""
 
 
 class GnmiTarget(Config):

@@ -1,0 +1,160 @@
+"""gNMI notifications as readings. Pure: no I/O and no clock, so that replay decodes the same."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from gnmi_pb import gnmi_pb2 as gnmi
+
+from cluster.frame import SeriesKey
+from pipelines.collect.checked import COLLISION, REPEATED
+from pipelines.collect.device_names import Place, place_of
+from pipelines.collect.paths import Steps, is_below, steps_of
+from pipelines.collect.source import Reading
+from pipelines.collect.values import NO_VALUE, Leaf, leaves
+
+_PATHS_KEPT: Final = 100_000
+_UP: Final = frozenset({"UP", "ENABLE", "ENABLED"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Decoded:
+    """What a notification said.
+
+    Attributes
+    ----------
+    time_ns
+        Device time; 0 where the device gave none.
+    ended
+        Series that the device deleted; they end before the readings are taken.
+    refused
+        Leaves that are no readings, by reason.
+    coalesced
+        Older values that the device left out because we read too slowly.
+    """
+
+    time_ns: int
+    readings: list[Reading]
+    ended: list[SeriesKey] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+    coalesced: int = 0
+
+
+class NotificationDecoder:
+    """Decodes the notifications of one subscription at one switch.
+
+    A path is understood when it is first seen; then its raw bytes are the key. Memory is bounded:
+    of paths that are not seen any more at most so many are kept.
+    """
+
+    def __init__(self, switch: str, *, paths_kept: int = _PATHS_KEPT) -> None:
+        self._switch = switch
+        self._paths_kept = paths_kept
+        self._paths: dict[bytes, _Path] = {}
+        self._older: dict[bytes, _Path] = {}
+
+    def decode(self, notification: gnmi.Notification) -> Decoded:
+        decoded = Decoded(time_ns=notification.timestamp, readings=[])
+        prefix = notification.prefix.SerializeToString()
+        deleted = [steps_of(notification.prefix, path) for path in notification.delete]
+        decoded.ended = [key for steps in deleted for key in self._end(steps)]
+        if not notification.update and not deleted:
+            decoded.refused["empty_notification"] += 1
+        values: dict[SeriesKey, float] = {}
+        for update in notification.update:
+            decoded.coalesced += update.duplicates
+            path = self._path(prefix, notification.prefix, update.path)
+            for leaf in leaves(update, path.leaf_name):
+                reason = _take(path.place(leaf), leaf, values)
+                if reason:
+                    decoded.refused[reason] += 1
+        decoded.readings = list(values.items())
+        if notification.atomic:
+            decoded.ended += self._replaced(steps_of(notification.prefix), values)
+        return decoded
+
+    def _path(self, prefix: bytes, prefix_path: gnmi.Path, path: gnmi.Path) -> "_Path":
+        raw = b"%d:%b%b" % (len(prefix), prefix, path.SerializeToString())
+        found = self._paths.get(raw)
+        if found is None:
+            found = self._older.pop(raw, None)
+            if found is None:
+                found = _Path(self._switch, steps_of(prefix_path, path))
+            self._paths[raw] = found
+            if len(self._paths) > self._paths_kept:
+                self._older, self._paths = self._paths, {}
+        return found
+
+    def _end(self, ancestor: Steps) -> Iterator[SeriesKey]:
+        for paths in (self._paths, self._older):
+            for path in paths.values():
+                yield from path.end(ancestor)
+
+    def _replaced(self, prefix: Steps, values: Iterable[SeriesKey]) -> list[SeriesKey]:
+        """Return the series below an atomic update's prefix that it does not name any more."""
+        named = set(values)
+        return [key for key in self._end_unnamed(prefix, named) if key not in named]
+
+    def _end_unnamed(self, prefix: Steps, named: set[SeriesKey]) -> Iterator[SeriesKey]:
+        for paths in (self._paths, self._older):
+            for path in paths.values():
+                yield from path.end(prefix, but=named)
+
+
+class _Path:
+    """A path as a device sends it: where its value, or each leaf of its JSON, belongs."""
+
+    def __init__(self, switch: str, steps: Steps) -> None:
+        self._switch = switch
+        self._steps = steps
+        self._places: dict[Steps, Place] = {}
+        self._live: set[Steps] = set()
+        self.leaf_name = steps[-1].name if steps else ""
+
+    def place(self, leaf: Leaf) -> Place | None:
+        """Return where a leaf belongs; None where it has no value to place."""
+        if leaf.refused and not leaf.value:
+            return None
+        below = leaf.below
+        place = self._places.get(below)
+        if place is None:
+            place = self._places[below] = place_of(self._switch, _joined(self._steps, below))
+        self._live.add(below)
+        return place
+
+    def end(self, ancestor: Steps, *, but: set[SeriesKey] | None = None) -> Iterator[SeriesKey]:
+        """Yield the live series at or below a path; they are not live any more."""
+        if not self._live:
+            return
+        for below in sorted(self._live):
+            key = self._places[below].key
+            if is_below(_joined(self._steps, below), ancestor) and key not in (but or ()):
+                self._live.discard(below)
+                yield key
+
+
+def _joined(steps: Steps, below: Steps) -> Steps:
+    """Return a leaf's whole path; a list at the top of JSON names the entries of its own path."""
+    if below and not below[0].name and steps:
+        last = steps[-1]
+        return (*steps[:-1], last._replace(keys=last.keys + below[0].keys), *below[1:])
+    return steps + below
+
+
+def _take(place: Place | None, leaf: Leaf, values: dict[SeriesKey, float]) -> str:
+    """Put a leaf's value in its place; return why it is no reading. The last of a path holds."""
+    value = leaf.value
+    if place is None:
+        return leaf.refused
+    if isinstance(value, str):
+        if not place.is_state or not value:
+            return leaf.refused or NO_VALUE
+        number = float(value.rpartition(":")[2].upper() in _UP)
+    else:
+        number = value * place.scale
+    before = values.get(place.key)
+    values[place.key] = number
+    if before is None:
+        return ""
+    return REPEATED if before == number else COLLISION

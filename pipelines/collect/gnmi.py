@@ -1,0 +1,190 @@
+"""Subscribes to one switch's telemetry, for as long as the collector runs.
+
+Whatever ends a stream is an outcome with a wait, never an exception that stays in a task; a stream
+that is silent for too long is ended from here.
+"""
+
+import asyncio
+import contextlib
+from typing import Any, Final
+
+import grpc
+import structlog
+from gnmi_pb import gnmi_pb2 as gnmi
+from gnmi_pb import gnmi_pb2_grpc
+from google.protobuf.message import DecodeError as ProtobufError
+
+from pipelines.clock import Clock
+from pipelines.collect.decode import NotificationDecoder
+from pipelines.collect.frames import Frames
+from pipelines.collect.gnmi_request import (
+    Resolve,
+    credentials_of,
+    encoding_of,
+    open_channel,
+    silence_seconds,
+    subscribe_request,
+)
+from pipelines.collect.letters import Letters
+from pipelines.collect.streams import End, Waits, end_of
+from pipelines.config.collect import GnmiSubscription, GnmiTarget
+from pipelines.errors import ConfigError
+from pipelines.metrics import COALESCED, REFUSED, TARGET_RECONNECTS, TARGET_UP
+
+log = structlog.get_logger()
+
+_ANSWER_SECONDS: Final = 10.0
+_SUBSCRIBE: Final = "/gnmi.gNMI/Subscribe"
+
+
+class GnmiSubscriber:
+    """One subscription at one target."""
+
+    def __init__(
+        self,
+        target: GnmiTarget,
+        name: str,
+        subscription: GnmiSubscription,
+        *,
+        frames: Frames,
+        letters: Letters,
+        clock: Clock,
+        resolve: Resolve,
+        waits: Waits | None = None,
+    ) -> None:
+        self.ends: list[End] = []
+        self.is_synced = False
+        self._target = target
+        self._name = name
+        self._subscription = subscription
+        self._frames = frames
+        self._letters = letters
+        self._clock = clock
+        self._resolve = resolve
+        self._waits = waits or Waits()
+        self._decoder = NotificationDecoder(target.name)
+        self._last_message = 0.0
+        TARGET_UP.labels(target.name).set(0)
+
+    async def run(self) -> None:
+        """Keep subscribed until cancelled."""
+        failures = 0
+        while True:
+            began = asyncio.get_running_loop().time()
+            end, why = await self._subscribe_once()
+            lived = asyncio.get_running_loop().time() - began
+            failures = 1 if lived >= self._waits.healthy_seconds else failures + 1
+            self.is_synced = False
+            self.ends = [*self.ends[-9:], end]
+            TARGET_UP.labels(self._target.name).set(0)
+            wait = self._waits.after(end, failures)
+            log.warning(
+                "stream ended",
+                target=self._target.name,
+                subscription=self._name,
+                end=end.value,
+                why=why,
+                next_in_seconds=round(wait, 1),
+            )
+            await asyncio.sleep(wait)
+            TARGET_RECONNECTS.labels(self._target.name).inc()
+
+    async def _subscribe_once(self) -> tuple[End, str]:
+        try:
+            async with open_channel(self._target, self._resolve) as channel:
+                return await self._stream(channel)
+        except grpc.aio.AioRpcError as error:
+            return end_of(error.code()), f"{error.code().name}: {error.details()}"
+        except (OSError, ConfigError) as error:  # a certificate or secret that is being replaced
+            return End.UNAVAILABLE, str(error)
+
+    async def _stream(self, channel: grpc.aio.Channel) -> tuple[End, str]:
+        metadata = credentials_of(self._target, self._resolve)
+        request = subscribe_request(self._subscription, await self._encoding(channel, metadata))
+        # Without a deserializer a message that does not decode costs itself and not the stream.
+        call: Any = channel.stream_stream(
+            _SUBSCRIBE, request_serializer=gnmi.SubscribeRequest.SerializeToString
+        )(metadata=metadata)
+        # The request side stays open: some targets take a half-close for the end.
+        await call.write(request)
+        self._last_message = asyncio.get_running_loop().time()
+        watchdog = asyncio.create_task(self._watch(call))
+        try:
+            async for message in call:
+                self._last_message = asyncio.get_running_loop().time()
+                self._take(message)
+        except asyncio.CancelledError:
+            if watchdog.done() and not watchdog.cancelled():
+                return End.SILENT, f"no message for {watchdog.result():g} s"
+            raise
+        finally:
+            watchdog.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watchdog
+            call.cancel()
+        return End.CLOSED, "the target ended the stream"
+
+    async def _encoding(
+        self, channel: grpc.aio.Channel, metadata: tuple[tuple[str, str], ...]
+    ) -> int:
+        if self._target.encoding != "auto":
+            return encoding_of(self._target, None)
+        stub = gnmi_pb2_grpc.gNMIStub(channel)
+        try:
+            capabilities = await stub.Capabilities(
+                gnmi.CapabilityRequest(), metadata=metadata, timeout=_ANSWER_SECONDS
+            )
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
+                raise
+            capabilities = None
+        return encoding_of(self._target, capabilities)
+
+    async def _watch(self, call: Any) -> float:
+        """End the call when it has been silent for too long; return for how long."""
+        limit = silence_seconds(self._subscription)
+        if limit is None:
+            await asyncio.Event().wait()
+            raise AssertionError("nothing sets the event")
+        loop = asyncio.get_running_loop()
+        left = limit
+        while left > 0.0:
+            await asyncio.sleep(left)
+            left = self._last_message + limit - loop.time()
+        call.cancel()
+        return limit
+
+    def _take(self, message: bytes) -> None:
+        try:
+            response = gnmi.SubscribeResponse.FromString(message)
+        except ProtobufError as error:
+            self._letters.refuse(
+                what="notifications",
+                reason="not_a_notification",
+                detail=str(error),
+                source=f"switch/{self._target.name}",
+                cell=self._target.cell,
+                payload=message,
+            )
+            return
+        TARGET_UP.labels(self._target.name).set(1)
+        if response.HasField("update"):
+            self._take_notification(response.update)
+        elif response.sync_response:
+            self.is_synced = True
+            log.info("stream in sync", target=self._target.name, subscription=self._name)
+        else:
+            REFUSED.labels("notifications", "no_update").inc()
+
+    def _take_notification(self, notification: gnmi.Notification) -> None:
+        decoded = self._decoder.decode(notification)
+        source, cell = f"switch/{self._target.name}", self._target.cell
+        if decoded.ended:
+            self._frames.end(source, cell, decoded.ended, group=self._name)
+        if decoded.readings:
+            time_ns = decoded.time_ns or self._clock.now_ns()
+            self._frames.take(source, cell, time_ns, decoded.readings, group=self._name)
+        for reason, count in decoded.refused.items():
+            REFUSED.labels("samples", reason).inc(count)
+        if decoded.coalesced:
+            COALESCED.labels(self._target.name).inc(decoded.coalesced)
