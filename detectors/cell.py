@@ -1,5 +1,6 @@
 """One cell: everything that can explain a degradation meets here."""
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ from detectors.state import pack, unpack
 from detectors.telemetry import Telemetry, diagnose_telemetry
 
 _DIAGNOSE_EVERY_NS = 500_000_000
+_LAYOUTS_KEPT = 2000
 _KEPT = (
     "_rates",
     "_judge",
@@ -35,6 +37,7 @@ _KEPT = (
     "_jobs",
     "_now_ns",
     "_diagnosed_ns",
+    "_layouts",
 )
 
 
@@ -71,7 +74,13 @@ class CellDetector:
         self._now_ns = 0
         self._diagnosed_ns = 0
         self._columns: dict[tuple[int, Scope], Columns] = {}
+        self._layouts: OrderedDict[int, Layout] = OrderedDict()
         self._knob_places: dict[int, list[int]] = {}
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """Layouts of the frames so far: a reader that goes on from a snapshot needs them."""
+        return tuple(self._layouts.values())
 
     def job_event(self, job: Job, event: str) -> None:
         """Take a job's placement; ``left`` ends it, its ranks' series start anew."""
@@ -91,6 +100,10 @@ class CellDetector:
     def update(self, frame: Frame) -> Output:
         """Take a frame in; return what it told."""
         self._now_ns = max(self._now_ns, frame.received_ns)
+        self._layouts[frame.layout.layout_id] = frame.layout
+        self._layouts.move_to_end(frame.layout.layout_id)
+        if len(self._layouts) > _LAYOUTS_KEPT:
+            self._layouts.popitem(last=False)
         began, ended = self._telemetry.update(frame)
         before = set(self._active)
         new = self._note(began, ended)
