@@ -12,6 +12,12 @@ from detectors.records import Alert, Cause
 
 _KIND = ActionKind.REASSIGN
 _STARVED = {Cause.DECODE_STARVED: "decode", Cause.PREFILL_STARVED: "prefill"}
+# Where requests wait besides an engine's own queue when prefill and decode are apart.
+_DISAGGREGATED = (
+    "llm_prefill_inflight_queue_requests",
+    "llm_decode_prealloc_queue_requests",
+    "llm_decode_transfer_queue_requests",
+)
 _OTHER = {"decode": "prefill", "prefill": "decode"}
 
 
@@ -32,6 +38,7 @@ def load_of(engine: str, *, levels: Levels, limit: int | None) -> Load | None:
     waiting = levels.level(engine, "llm_requests_waiting")
     if running is None or waiting is None:
         return None
+    waiting += sum(levels.level(engine, queue) or 0.0 for queue in _DISAGGREGATED)
     usage = levels.level(engine, "llm_kv_cache_usage_ratio") or 0.0
     full = float(limit) if limit else max(running, 1.0)
     return Load(requests=running + waiting, pressure=max(usage, (running + waiting) / full))
