@@ -48,9 +48,7 @@ async def running(*, speed: float = 10.0, tls: Path | None = None) -> AsyncItera
     state = State(clock=VirtualClock.starting_now(speed), world=world)
     world.start_ns = world.time_ns = state.clock.start_ns
     saved: list[int] = []
-    access = Access(
-        credentials=Credentials(GNMI_USER, PASSWORD), token=TOKEN, tls_folder=tls
-    )
+    access = Access(credentials=Credentials(GNMI_USER, PASSWORD), token=TOKEN, tls_folder=tls)
     async with Servers(state, access, lambda: saved.append(world.time_ns)) as servers:
         passing = asyncio.create_task(_pass(state, servers))
         try:

@@ -28,9 +28,7 @@ def test_other_seeds_give_other_worlds():
     one, other = first_light(seed=1), first_light(seed=2)
     one.advance(5.0)
     other.advance(5.0)
-    assert not np.array_equal(
-        one.fabric.counters["in_octets"], other.fabric.counters["in_octets"]
-    )
+    assert not np.array_equal(one.fabric.counters["in_octets"], other.fabric.counters["in_octets"])
 
 
 def test_a_world_read_back_goes_on_the_same():
