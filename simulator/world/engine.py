@@ -8,6 +8,8 @@ from cluster.steptimes import StepTimes
 from simulator.world.histogram import LATENCY_BOUNDS, TOKEN_BOUNDS, Histogram
 
 Role = Literal["prefill", "decode"]
+# What is told of an engine and its GPUs is a mean over a second or so of ticks.
+_BUSY_PACE = 0.07
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +116,7 @@ class Engine:
             request.prefilled_at, request.prefilled_by = self.free_at, self
             self.computing.append(request)
             busy += min(self.free_at, until) - max(start, now)
-        self.busy += 0.2 * (busy / (until - now) - self.busy)
+        self.busy += _BUSY_PACE * (busy / (until - now) - self.busy)
         done = []
         while self.computing and self.computing[0].prefilled_at <= until:
             request = self.computing.popleft()
@@ -148,7 +150,7 @@ class Engine:
         """Generate until then; return the time of a token, how many came, and who is done."""
         batch = len(self.running)
         if not batch:
-            self.busy, self.tokens_per_second = 0.8 * self.busy, 0.0
+            self.busy, self.tokens_per_second = (1.0 - _BUSY_PACE) * self.busy, 0.0
             return 0.0, 0.0, []
         context = self.used_tokens / batch
         step_seconds = times.decode_seconds(batch, context) * noise
@@ -163,7 +165,7 @@ class Engine:
         self.latencies.token.observe(step_seconds, tokens)
         self.generated_tokens += tokens
         self.tokens_per_second = tokens / (until - now)
-        self.busy += 0.2 * (1.0 - self.busy)
+        self.busy += _BUSY_PACE * (1.0 - self.busy)
         self.finished += len(done)
         for request in done:
             self.latencies.e2e.observe(until - request.arrived_at)

@@ -30,6 +30,9 @@ class Serving:
         How much longer than usual answers are.
     kv_bits_per_second
         Traffic of KV caches by (prefill host, decode host).
+    transfer_bits_per_second
+        What the fabric leaves to one more KV cache by (prefill host, decode host); absent: as
+        fast as the engine's NICs.
     unrouted
         Requests that wait for a prefill engine to be there.
     prefilled
@@ -49,7 +52,7 @@ class Serving:
     unrouted: deque[Request] = field(default_factory=deque)
     prefilled: deque[Request] = field(default_factory=deque)
     kv_bits_per_second: dict[tuple[int, int], float] = field(default_factory=dict)
-    transfer_bits_per_second: float = 1.5e12
+    transfer_bits_per_second: dict[tuple[int, int], float] = field(default_factory=dict)
     judged: deque[tuple[float, bool]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -96,6 +99,13 @@ class Serving:
     def queued_requests(self) -> int:
         return len(self.unrouted) + sum(len(e.queue) + len(e.waiting) for e in self.engines)
 
+    @property
+    def engine_bits_per_second(self) -> float:
+        """Return the payload rate of one engine's NICs."""
+        fabric = self.names.scenario.fabric
+        nics = self.scenario.gpus_per_engine * fabric.nic_bits_per_second
+        return nics * fabric.nic_goodput_ratio
+
     def by_name(self, name: str) -> Engine | None:
         return next((e for e in self.engines if e.name == name), None)
 
@@ -123,6 +133,7 @@ class Serving:
         engine.role = role
         engine.available_at = now + self.scenario.reinitialise_seconds
         engine.free_at = engine.available_at
+        engine.busy = engine.tokens_per_second = 0.0
 
     def advance(self, now: float, seconds: float) -> None:
         """Run for a tick that starts at world time ``now``."""
@@ -171,11 +182,11 @@ class Serving:
             request = self.prefilled.popleft()
             target = min(ready, key=lambda engine: engine.batch_load)
             bits = request.prompt_tokens * self.scenario.kv_bytes_per_token * 8.0
-            transfer_seconds = _NIC_WAIT_SECONDS + bits / self.transfer_bits_per_second
-            request.ready_at = request.prefilled_at + transfer_seconds
-            if request.prefilled_by is not None:
-                ends = (request.prefilled_by.host, target.host)
-                traffic[ends] = traffic.get(ends, 0.0) + bits
+            source = target if request.prefilled_by is None else request.prefilled_by
+            ends = (source.host, target.host)
+            rate = self.transfer_bits_per_second.get(ends, self.engine_bits_per_second)
+            request.ready_at = request.prefilled_at + _NIC_WAIT_SECONDS + bits / rate
+            traffic[ends] = traffic.get(ends, 0.0) + bits
             target.waiting.append(request)
         return traffic
 

@@ -26,6 +26,7 @@ _USUAL_LINK = "leaf2:Ethernet51"
 _USUAL_GPU = "h3:5"
 _SERVING_BUSY = 0.95
 _LEAST_BITS_PER_SECOND = 1e3
+_LEAST_ROOM_RATIO = 0.02
 
 
 @dataclass
@@ -160,9 +161,15 @@ class World:
         self._peak_load: NDArray[np.float64] = rates @ usage
         rates[: len(ring)] = self.training.mean_rate()
         self._mean_load: NDArray[np.float64] = rates @ usage
-        width = self.scenario.serving.gpus_per_engine
-        nics = width * self.scenario.fabric.nic_bits_per_second
-        self.serving.transfer_bits_per_second = nics * self.scenario.fabric.nic_goodput_ratio
+        left = np.maximum(
+            self.fabric.capacity() - self._mean_load,
+            _LEAST_ROOM_RATIO * self.fabric.wiring.line_rate,
+        )
+        for ends, loads in zip(kv, usage[len(ring) :], strict=True):
+            used = loads > 0.0
+            room = float((left[used] / loads[used]).min(initial=np.inf))
+            rate = min(room, self.serving.engine_bits_per_second)
+            self.serving.transfer_bits_per_second[ends] = rate
 
     def _load_gpus(self) -> None:
         step = self.training.step_seconds()
