@@ -3,6 +3,8 @@
 OpenConfig names are schema paths without keys; SONiC's are fields of a ``COUNTERS`` blob.
 """
 
+from typing import Any
+
 from cluster.metric import Bad, Kind, Metric
 from cluster.metrics.rows import named
 
@@ -14,17 +16,35 @@ _DROP = "/components/component/integrated-circuit/pipeline-counters/drop/state/"
 _SAI = "SAI_PORT_STAT_"
 
 
-def _port_counter(name: str, unit: str, leaf: str, sai: str = "", bad: Bad = Bad.UP) -> Metric:
-    names = {"openconfig": _COUNTERS + leaf} | ({"sonic": _SAI + sai} if sai else {})
+def _port_counter(
+    name: str, unit: str, leaf: str, sai: str = "", bad: Bad = Bad.UP, *, mdt: str = ""
+) -> Metric:
+    names = {"openconfig": _COUNTERS + leaf}
+    names |= {"sonic": _SAI + sai} if sai else {}
+    names |= {"cisco_mdt": mdt} if mdt else {}
     sources = named(scales=None, **names)
     return Metric(name=name, kind=Kind.COUNTER, unit=unit, bad=bad, sources=sources)
 
 
+def _reported(
+    name: str, column: str, unit: str, *, scale: float = 1.0, bad: Bad = Bad.NONE, **fields: Any
+) -> Metric:
+    """Return what a router works out itself; ours is worked out from its counters."""
+    sources = named(cisco_mdt=column, scales={"cisco_mdt": scale})
+    return Metric(name=name, kind=Kind.GAUGE, unit=unit, bad=bad, sources=sources, **fields)
+
+
 METRICS = (
-    _port_counter("net_if_in_octets_total", "By", "in-octets", "IF_IN_OCTETS", Bad.DOWN),
-    _port_counter("net_if_out_octets_total", "By", "out-octets", "IF_OUT_OCTETS", Bad.DOWN),
-    _port_counter("net_if_in_packets_total", "{packet}", "in-pkts", "", Bad.NONE),
-    _port_counter("net_if_out_packets_total", "{packet}", "out-pkts", "", Bad.NONE),
+    _port_counter(
+        "net_if_in_octets_total", "By", "in-octets", "IF_IN_OCTETS", Bad.DOWN, mdt="rx_bytes"
+    ),
+    _port_counter(
+        "net_if_out_octets_total", "By", "out-octets", "IF_OUT_OCTETS", Bad.DOWN, mdt="tx_bytes"
+    ),
+    _port_counter("net_if_in_packets_total", "{packet}", "in-pkts", "", Bad.NONE, mdt="rx_packets"),
+    _port_counter(
+        "net_if_out_packets_total", "{packet}", "out-pkts", "", Bad.NONE, mdt="tx_packets"
+    ),
     _port_counter(
         "net_if_in_unicast_packets_total",
         "{packet}",
@@ -39,17 +59,23 @@ METRICS = (
         "IF_OUT_UCAST_PKTS",
         Bad.NONE,
     ),
-    _port_counter("net_if_in_errors_total", "{packet}", "in-errors", "IF_IN_ERRORS"),
+    _port_counter(
+        "net_if_in_errors_total", "{packet}", "in-errors", "IF_IN_ERRORS", mdt="in_errors"
+    ),
     _port_counter("net_if_out_errors_total", "{packet}", "out-errors", "IF_OUT_ERRORS"),
-    _port_counter("net_if_in_discards_total", "{packet}", "in-discards", "IF_IN_DISCARDS"),
-    _port_counter("net_if_out_discards_total", "{packet}", "out-discards", "IF_OUT_DISCARDS"),
+    _port_counter(
+        "net_if_in_discards_total", "{packet}", "in-discards", "IF_IN_DISCARDS", mdt="in_drops"
+    ),
+    _port_counter(
+        "net_if_out_discards_total", "{packet}", "out-discards", "IF_OUT_DISCARDS", mdt="out_drops"
+    ),
     _port_counter("net_if_in_fcs_errors_total", "{packet}", "in-fcs-errors"),
     Metric(
         name="net_if_in_crc_errors_total",
         kind=Kind.COUNTER,
         unit="{packet}",
         bad=Bad.UP,
-        sources=named(openconfig=_ETHERNET + "counters/in-crc-errors"),
+        sources=named(openconfig=_ETHERNET + "counters/in-crc-errors", cisco_mdt="crc_errors"),
     ),
     Metric(
         name="net_if_fec_corrected_blocks_total",
@@ -168,7 +194,56 @@ METRICS = (
         kind=Kind.COUNTER,
         unit="{packet}",
         bad=Bad.UP,
-        sources=named(openconfig=_DROP + "no-route"),
+        sources=named(openconfig=_DROP + "no-route", cisco_mdt="no-route-packets"),
+    ),
+    Metric(
+        name="net_pipeline_incomplete_adjacency_drops_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        bad=Bad.UP,
+        sources=named(cisco_mdt="incomplete-adjacency-packets"),
+    ),
+    _port_counter(
+        "net_if_carrier_transitions_total",
+        "{transition}",
+        "carrier-transitions",
+        mdt="carrier_transitions",
+    ),
+    _reported("net_if_in_bits_per_second", "in_kbps", "bit/s", scale=1000.0, bad=Bad.DOWN),
+    _reported("net_if_out_bits_per_second", "out_kbps", "bit/s", scale=1000.0, bad=Bad.DOWN),
+    _reported("net_if_reported_in_packets_per_second", "in_pps", "{packet}/s"),
+    _reported("net_if_reported_out_packets_per_second", "out_pps", "{packet}/s"),
+    _reported("net_if_in_load_ratio", "in_load", "1", scale=1 / 255, highest=1.0),
+    _reported("net_if_out_load_ratio", "out_load", "1", scale=1 / 255, highest=1.0),
+    _reported("net_if_bandwidth_bits_per_second", "bandwidth_kbps", "bit/s", scale=1000.0),
+    _reported(
+        "net_if_reliability_ratio", "reliability", "1", scale=1 / 255, bad=Bad.DOWN, highest=1.0
+    ),
+    Metric(
+        name="rdma_port_reported_transmit_bytes_per_second",
+        kind=Kind.GAUGE,
+        unit="By/s",
+        bad=Bad.DOWN,
+        sources=named(ib_csv="tx_bytes_s"),
+    ),
+    Metric(
+        name="rdma_port_reported_receive_bytes_per_second",
+        kind=Kind.GAUGE,
+        unit="By/s",
+        bad=Bad.DOWN,
+        sources=named(ib_csv="rx_bytes_s"),
+    ),
+    Metric(
+        name="rdma_port_reported_transmit_packets_per_second",
+        kind=Kind.GAUGE,
+        unit="{packet}/s",
+        sources=named(ib_csv="tx_pkts_s"),
+    ),
+    Metric(
+        name="rdma_port_reported_receive_packets_per_second",
+        kind=Kind.GAUGE,
+        unit="{packet}/s",
+        sources=named(ib_csv="rx_pkts_s"),
     ),
     Metric(
         name="rdma_port_transmit_bytes_total",
