@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import sys
 from pathlib import Path
 
 from simulator.run import Options, run
@@ -26,4 +27,7 @@ def _options() -> Options:
 
 
 if __name__ == "__main__":
-    asyncio.run(run(_options()))
+    try:
+        asyncio.run(run(_options()))
+    except OSError as error:  # a port is taken, or a file cannot be read or written
+        sys.exit(f"simulator: {error}")

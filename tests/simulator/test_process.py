@@ -100,6 +100,14 @@ def test_a_wrong_option_is_told(tmp_path):
     assert "--speed must be positive" in ended.stderr
 
 
+def test_a_taken_port_is_told(simulator):
+    simulator.start()
+    argv = simulator.argv("--resume")
+    second = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=20, check=False)
+    assert second.returncode == 1
+    assert second.stderr.splitlines()[-1].startswith("simulator: cannot listen on 127.0.0.1:")
+
+
 def test_measured_tables_may_take_the_formula_s_place(simulator):
     name = "Llama-3.1-70B-Instruct-FP8_h200_sxm_vllm_tp4_{}.csv"
     prefill = "batch,input_tokens,prefix_tokens,latency_ms\n1,1000,0,50\n1,9000,0,450\n"

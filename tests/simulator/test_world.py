@@ -1,14 +1,19 @@
 """The world without servers: each fault hurts, and its cure helps."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cluster.steptimes import FittedStepTimes
 from simulator.http.control import truth
+from simulator.inventory import topology
+from simulator.scenario import SCENARIOS
 from simulator.world.faults import FaultRefusedError, FaultRequest
 from simulator.world.serving import RoleRefusedError
-from tests.simulator.worlds import attainment, first_light, step_seconds
+from simulator.world.world import World
+from tests.simulator.worlds import START_NS, attainment, first_light, step_seconds
 
 SPINE3 = 2
 LEAF2 = 1
@@ -29,6 +34,25 @@ def test_other_seeds_give_other_worlds():
     one.advance(5.0)
     other.advance(5.0)
     assert not np.array_equal(one.fabric.counters["in_octets"], other.fabric.counters["in_octets"])
+
+
+@pytest.mark.parametrize(("leaves", "spines", "prefill_engines"), [(2, 2, 2), (8, 4, 12)])
+def test_a_cluster_may_have_another_size(leaves, spines, prefill_engines):
+    usual = SCENARIOS["first_light"]
+    scenario = replace(
+        usual,
+        fabric=replace(usual.fabric, leaves=leaves, spines=spines),
+        serving=replace(
+            usual.serving,
+            prefill_engines=prefill_engines,
+            requests_per_second=8.0 * leaves,
+        ),
+    )
+    world = World(scenario, 1, START_NS, FittedStepTimes())
+    world.advance(10.0)
+    assert world.training.last.step_seconds == pytest.approx(1.0, abs=0.03)
+    assert world.serving.attainment_ratio > 0.99
+    assert len(topology(world.names).links) == leaves * (16 + spines)
 
 
 def test_a_world_read_back_goes_on_the_same():
