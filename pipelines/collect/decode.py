@@ -66,7 +66,7 @@ class NotificationDecoder:
             decoded.coalesced += update.duplicates
             path = self._path(prefix, notification.prefix, update.path)
             for leaf in leaves(update, path.leaf_name):
-                reason = _take(path.place(leaf), leaf, values)
+                reason = take_leaf(path.place(leaf), leaf, values)
                 if reason:
                     decoded.refused[reason] += 1
         decoded.readings = list(values.items())
@@ -142,7 +142,7 @@ def _joined(steps: Steps, below: Steps) -> Steps:
     return steps + below
 
 
-def _take(place: Place | None, leaf: Leaf, values: dict[SeriesKey, float]) -> str:
+def take_leaf(place: Place | None, leaf: Leaf, values: dict[SeriesKey, float]) -> str:
     """Put a leaf's value in its place; return why it is no reading. The last of a path holds."""
     value = leaf.value
     if place is None:

@@ -1,7 +1,7 @@
 """What a leaf of a network device is to us: component, canonical name, attributes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from cluster import catalogue, component
@@ -30,24 +30,24 @@ class Place(NamedTuple):
 
 def place_of(switch: str, steps: Steps) -> Place:
     """Return what a leaf is; ``switch`` is the name of the device."""
-    return _sonic(switch, steps) or _openconfig(switch, steps)
+    return _sonic(switch, steps) or place_of_keys(switch, schema_path(steps), _keys(steps))
 
 
-def _openconfig(switch: str, steps: Steps) -> Place:
-    path = schema_path(steps)
+def place_of_keys(switch: str, path: str, keys: Iterable[tuple[str, str, str]]) -> Place:
+    """Return what a leaf is by its path without keys, and by its keys: element, key, value."""
     named = catalogue.by_source("openconfig").get(path)
-    owner, attributes = _owner(switch, steps)
+    owner, attributes = _owner(switch, keys)
     is_state = path.endswith(_STATES)
     if named is None:
         return Place(SeriesKey(owner, path, attributes), is_state=is_state)
     return Place(SeriesKey(owner, named.metric.name, attributes), named.scale, is_state)
 
 
-def _owner(switch: str, steps: Steps) -> tuple[str, str]:
-    """Return the component that a path's keys name, and what else they say as attributes."""
+def _owner(switch: str, keys: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
+    """Return the component that keys name, and what else they say as attributes."""
     port = ""
     attributes: dict[str, str] = {}
-    for name, key, value in _keys(steps):
+    for name, key, value in keys:
         if name == "interface" and key in _INTERFACE_KEYS and not port:
             port = value
         elif name == "component" and key == "name" and not port and _is_port_name(value):
