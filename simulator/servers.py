@@ -1,5 +1,6 @@
 """All servers of a simulated cluster, on loopback."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,10 +88,10 @@ class Servers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for server in self._grpc:
-            await server.stop(_STOP_SECONDS)
-        for runner in self._http:
-            await runner.cleanup()
+        await asyncio.gather(
+            *(server.stop(_STOP_SECONDS) for server in self._grpc),
+            *(runner.cleanup() for runner in self._http),
+        )
 
     def _texts(self) -> dict[str, Callable[[], str]]:
         world = self.state.world
