@@ -26,7 +26,7 @@ from pipelines.metrics import OFFSET
 log = structlog.get_logger()
 
 _LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024
-_STOP_SECONDS = 15.0
+_STOP_SECONDS = 10.0
 _CONSUMING = "consuming"
 
 
@@ -40,6 +40,12 @@ class _DaemonThread(WorkerThread):
     def __init__(self, service: ServiceThread, **kwargs: Any) -> None:
         super().__init__(service, **kwargs)
         self.daemon = True
+
+    def run(self) -> None:
+        try:
+            super().run()
+        except BaseException as error:  # noqa: BLE001 - the thread ends here, with its loop
+            log.warning("consumer thread ended", reason=repr(error))
 
 
 def build_app(worker: str, loaded: Loaded) -> AppT:
@@ -166,7 +172,7 @@ def watch_progress(app: AppT, health: Health, worker: str) -> Progress:
 
 
 async def run_app(app: AppT, *, stop: asyncio.Event) -> None:
-    """Run the app in this loop until `stop` is set; stop it within a bound (15 s).
+    """Run the app in this loop until `stop` is set; stop it within a bound (10 s).
 
     Raises
     ------
