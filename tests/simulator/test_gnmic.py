@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +19,8 @@ WEIGHT = (
     "/config/wecmp-weight"
 )
 OCTETS = "/interfaces/interface[name=Ethernet51]/state/counters/out-octets"
+
+_LONGEST_SECONDS = 20.0
 
 
 def find() -> str | None:
@@ -55,16 +58,19 @@ class Gnmic:
     def weight(self):
         return next(iter(self.json("get", "--path", WEIGHT)[0]["updates"][0]["values"].values()))
 
-    def stream(self, *arguments, seconds):
-        """Return the events of a subscription that is cut off after some seconds."""
+    def stream(self, *arguments, notifications):
+        """Return the events of a subscription's first notifications."""
         argv = [*self._argv, "--format", "event", "subscribe", "--mode", "stream", *arguments]
+        text, ends = "", 0
         with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                time.sleep(seconds)
-            finally:
-                process.kill()
+            watch = threading.Timer(_LONGEST_SECONDS, process.kill)
+            watch.start()
             assert process.stdout is not None
-            text = process.stdout.read()
+            while ends < notifications and (line := process.stdout.readline()):
+                text += line
+                ends += line.rstrip() == "]"  # each notification is one array
+            watch.cancel()
+            process.kill()
         return events(text)
 
 
@@ -126,21 +132,22 @@ def test_subscribe_once(gnmic):
 
 def test_subscribe_to_samples(gnmic):
     told = gnmic.stream(
-        *("--stream-mode", "sample", "--sample-interval", "500ms", "--path", OCTETS), seconds=2.5
+        *("--stream-mode", "sample", "--sample-interval", "500ms", "--path", OCTETS),
+        notifications=4,
     )
     values = [int(next(iter(event["values"].values()))) for event in told]
-    assert len(values) >= 3
+    assert len(values) == 4
     assert values == sorted(set(values))
     assert {event["tags"]["interface_name"] for event in told} == {"Ethernet51"}
 
 
 def test_subscribe_to_changes(gnmic):
-    told = gnmic.stream("--stream-mode", "on-change", "--path", WEIGHT, seconds=1.0)
+    told = gnmic.stream("--stream-mode", "on-change", "--path", WEIGHT, notifications=1)
     assert [next(iter(event["values"].values())) for event in told] == [20]
 
 
 def test_subscribe_as_the_target_defines(gnmic):
     path = "/interfaces/interface[name=Ethernet51]/state"
-    told = gnmic.stream("--stream-mode", "target-defined", "--path", path, seconds=1.0)
+    told = gnmic.stream("--stream-mode", "target-defined", "--path", path, notifications=2)
     names = {name.rpartition("/")[2] for event in told for name in event["values"]}
     assert {"oper-status", "out-octets"} <= names
