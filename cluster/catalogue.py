@@ -4,9 +4,9 @@ from functools import cache
 from typing import NamedTuple
 
 from cluster.metric import Kind, Metric
-from cluster.metrics import gpu, network, serving, training
+from cluster.metrics import gpu, network, rdma, serving, training
 
-METRICS = (*network.METRICS, *gpu.METRICS, *serving.METRICS, *training.METRICS)
+METRICS = (*network.METRICS, *rdma.METRICS, *gpu.METRICS, *serving.METRICS, *training.METRICS)
 
 
 class Named(NamedTuple):

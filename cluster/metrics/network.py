@@ -1,4 +1,4 @@
-"""Metrics of switch ports, queues, optics and NICs.
+"""Metrics of switch ports, queues and optics.
 
 OpenConfig names are schema paths without keys; SONiC's are fields of a ``COUNTERS`` blob.
 """
@@ -123,6 +123,12 @@ METRICS = (
         sources=named(openconfig=_QUEUE + "transmit-octets"),
     ),
     Metric(
+        name="net_queue_transmit_packets_total",
+        kind=Kind.COUNTER,
+        unit="{packet}",
+        sources=named(openconfig=_QUEUE + "transmit-pkts", sonic="SAI_QUEUE_STAT_PACKETS"),
+    ),
+    Metric(
         name="net_queue_dropped_packets_total",
         kind=Kind.COUNTER,
         unit="{packet}",
@@ -218,75 +224,5 @@ METRICS = (
     _reported("net_if_bandwidth_bits_per_second", "bandwidth_kbps", "bit/s", scale=1000.0),
     _reported(
         "net_if_reliability_ratio", "reliability", "1", scale=1 / 255, bad=Bad.DOWN, highest=1.0
-    ),
-    Metric(
-        name="rdma_port_reported_transmit_bytes_per_second",
-        kind=Kind.GAUGE,
-        unit="By/s",
-        bad=Bad.DOWN,
-        sources=named(ib_csv="tx_bytes_s"),
-    ),
-    Metric(
-        name="rdma_port_reported_receive_bytes_per_second",
-        kind=Kind.GAUGE,
-        unit="By/s",
-        bad=Bad.DOWN,
-        sources=named(ib_csv="rx_bytes_s"),
-    ),
-    Metric(
-        name="rdma_port_reported_transmit_packets_per_second",
-        kind=Kind.GAUGE,
-        unit="{packet}/s",
-        sources=named(ib_csv="tx_pkts_s"),
-    ),
-    Metric(
-        name="rdma_port_reported_receive_packets_per_second",
-        kind=Kind.GAUGE,
-        unit="{packet}/s",
-        sources=named(ib_csv="rx_pkts_s"),
-    ),
-    Metric(
-        name="rdma_port_transmit_bytes_total",
-        kind=Kind.COUNTER,
-        unit="By",
-        bad=Bad.DOWN,
-        sources=named(node_exporter="node_infiniband_port_data_transmitted_bytes_total"),
-    ),
-    Metric(
-        name="rdma_port_receive_bytes_total",
-        kind=Kind.COUNTER,
-        unit="By",
-        bad=Bad.DOWN,
-        sources=named(node_exporter="node_infiniband_port_data_received_bytes_total"),
-    ),
-    Metric(
-        name="rdma_port_transmit_wait_total",
-        kind=Kind.COUNTER,
-        unit="{tick}",
-        bad=Bad.UP,
-        sources=named(node_exporter="node_infiniband_port_transmit_wait_total"),
-    ),
-    Metric(
-        name="rdma_np_cnp_sent_total",
-        kind=Kind.COUNTER,
-        unit="{packet}",
-        bad=Bad.UP,
-        sources=named(node_exporter="node_infiniband_np_cnp_sent_total", rdma="np_cnp_sent"),
-    ),
-    Metric(
-        name="rdma_rp_cnp_handled_total",
-        kind=Kind.COUNTER,
-        unit="{packet}",
-        bad=Bad.UP,
-        sources=named(node_exporter="node_infiniband_rp_cnp_handled_total", rdma="rp_cnp_handled"),
-    ),
-    Metric(
-        name="rdma_out_of_sequence_total",
-        kind=Kind.COUNTER,
-        unit="{packet}",
-        bad=Bad.UP,
-        sources=named(
-            node_exporter="node_infiniband_out_of_sequence_total", rdma="out_of_sequence"
-        ),
     ),
 )

@@ -65,6 +65,9 @@ class NotificationDecoder:
         for update in notification.update:
             decoded.coalesced += update.duplicates
             path = self._path(prefix, notification.prefix, update.path)
+            if path.is_identity:
+                decoded.refused["identity"] += 1
+                continue
             for leaf in leaves(update, path.leaf_name):
                 reason = take_leaf(path.place(leaf), leaf, values)
                 if reason:
@@ -111,6 +114,9 @@ class _Path:
         self._places: dict[Steps, Place] = {}
         self._live: set[Steps] = set()
         self.leaf_name = steps[-1].name if steps else ""
+        # ``queue[name=3]/state/name`` says again who it is.
+        keyed = [step.keys for step in steps if step.keys]
+        self.is_identity = bool(keyed) and self.leaf_name in dict(keyed[-1])
 
     def place(self, leaf: Leaf) -> Place | None:
         """Return where a leaf belongs; None where it has no value to place."""

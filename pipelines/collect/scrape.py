@@ -108,9 +108,8 @@ class Scraper:
 
     def _is(self, state: TargetState, why: str) -> None:
         if state is not self.state:
-            log.warning(
-                "target changed", target=self._target.name, state=state.name.lower(), why=why
-            )
+            tell = log.info if state is TargetState.GOOD else log.warning
+            tell("target changed", target=self._target.name, state=state.name.lower(), why=why)
         self.state = state
         TARGET_STATE.labels(self._target.name).set(int(state))
         TARGET_UP.labels(self._target.name).set(int(state is not TargetState.DOWN))

@@ -12,10 +12,11 @@ from cluster.catalogue import series_metric
 from cluster.frame import Layout, SeriesKey
 from pipelines.collect.checked import BAD_TIME, COLLISION, REPEATED, TOO_MANY_SERIES, refusal
 
-# Below this share of filled cells a block is cut by component, so that rows of many ports, each
-# with a device time of its own, do not travel as a matrix of blanks.
+# Below this share of filled cells a large block is cut by component, so that rows of many ports,
+# each with a device time of its own, do not travel as a matrix of blanks. A small one is not: a
+# message costs its readers more than a few thousand blanks.
 _LEAST_FILLED: Final = 1 / 8
-_SMALL_CELLS: Final = 1024
+_SMALL_CELLS: Final = 16 * 1024
 _LARGEST_CELLS: Final = 64 * 1024
 
 # What the database's seconds can hold: 1970 to 2106.
