@@ -15,20 +15,30 @@ class WebhookConfig(Config):
     ----------
     format
         ``standard``: Standard Webhooks, signed; ``alertmanager``: the body of Alertmanager's
-        webhook, version 4.
+        webhook, version 4, which knows alerts only.
     secret_file
         Holds ``whsec_<base64>``, one a line; during a rotation the first two sign.
     events
-        Shell-style patterns of event types: ``degradation.*``, ``action.*``.
+        Shell-style patterns of event types: ``degradation.detected``, ``degradation.updated``,
+        ``degradation.resolved``, ``telemetry.stale``, ``telemetry.recovered``, ``action.proposed``,
+        ``action.approval_requested``, ``action.approved``, ``action.rejected``,
+        ``action.expired``, ``action.executing``, ``action.succeeded``, ``action.failed``,
+        ``action.rolled_back``, ``breaker.tripped``.
     allow_private
         Loopback, link-local and private addresses are refused unless this is set.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9_-]+$")
-    url: str
+    url: str = Field(pattern=r"^https?://")
     format: Literal["standard", "alertmanager"] = "standard"
     secret_file: Path | None = None
-    events: tuple[str, ...] = ("degradation.opened", "degradation.resolved", "action.*")
+    events: tuple[str, ...] = (
+        "degradation.detected",
+        "degradation.resolved",
+        "telemetry.*",
+        "action.*",
+        "breaker.tripped",
+    )
     timeout_seconds: PositiveFloat = 15.0
     allow_private: bool = False
 

@@ -46,6 +46,7 @@ def open_client(
         # Its first question must not fail where migrations have yet to create the database.
         database="__default__",
         autogenerate_session_id=False,
+        tz_mode="aware",
         connect_timeout=_CONNECT_SECONDS,
         send_receive_timeout=_ANSWER_SECONDS,
     )

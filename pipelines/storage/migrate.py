@@ -6,6 +6,7 @@ import structlog
 from clickhouse_connect.driver.client import Client
 
 from pipelines.config.services import DatabaseConfig
+from pipelines.errors import ConfigError
 from pipelines.storage.schema_files import SchemaFile, local_suffix, schema_files
 
 log = structlog.get_logger(__name__)
@@ -27,7 +28,7 @@ _DAYS = re.compile(r"TTL .*?toIntervalDay\((\d+)\)", re.DOTALL)
 _TTL_EXPRESSION = re.compile(r"^TTL (.+)$", re.MULTILINE)
 
 
-class MigrationError(Exception):
+class MigrationError(ConfigError):
     """The database does not fit this version's schema; the message says where."""
 
 

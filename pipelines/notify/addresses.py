@@ -1,0 +1,65 @@
+"""Guards webhooks against being turned inwards: which addresses may be connected to."""
+
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import urlsplit
+
+from aiohttp import ThreadedResolver
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+
+class AddressRefusedError(OSError):
+    """The endpoint is at an address that is not public."""
+
+
+class PublicResolver(AbstractResolver):
+    """Resolves names to public addresses only.
+
+    The connection is made to the address that was checked: a name that answers differently the
+    second time gains nothing.
+    """
+
+    def __init__(self) -> None:
+        self._resolver = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._resolver.resolve(host, port, family)
+        for result in found:
+            require_public(result["host"])
+        return found
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def require_public_literal(url: str) -> None:
+    """Check a URL whose host is an address: no resolver is asked for those.
+
+    Raises
+    ------
+    AddressRefusedError
+        It is not public.
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return
+    require_public(host)
+
+
+def require_public(address: str) -> None:
+    """Check an address.
+
+    Raises
+    ------
+    AddressRefusedError
+        It is loopback, private, link-local (cloud metadata), reserved or multicast.
+    """
+    parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    if not parsed.is_global or parsed.is_multicast:
+        raise AddressRefusedError("address is not public and allow_private is not set")
