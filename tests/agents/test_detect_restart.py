@@ -2,6 +2,8 @@
 
 import json
 
+from kafka import KafkaAdminClient
+
 from detectors.records import AlertState
 from pipelines import topics
 from pipelines.embedded.broker import start_broker
@@ -84,3 +86,37 @@ def test_after_kill_9_the_alerts_are_the_same_as_without_it(tmp_path):
         "cell starts cold",
         "cell goes on from its snapshot",
     ]
+
+
+def committed(loaded, bootstrap):
+    group = f"{loaded.config.deployment.name}-detect"
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        offsets = admin.list_group_offsets([group])[group]
+    finally:
+        admin.close()
+    return {(tp.topic, tp.partition): found.offset for tp, found in offsets.items()}
+
+
+def test_sigterm_stores_a_snapshot_and_commits_what_it_covers(tmp_path):
+    """C51: nothing that was read has to be read again after a stop in good order."""
+    broker = start_broker(log_path=tmp_path / "broker.log")
+    try:
+        loaded = deployment(tmp_path, broker.bootstrap, snapshot_seconds=600.0)
+        messages, _ = encoded(World(), detector(), 5, set())
+        produce(broker.bootstrap, topics.FRAMES, [*messages, b"\xff\xff\xff"])
+        worker = start(loaded)
+        assert consume(broker.bootstrap, topics.DEAD_LETTERS)  # the last message was read
+        worker.terminate()
+        assert worker.wait(30) == 0
+        snapshots = consume(broker.bootstrap, topics.BASELINES)
+        offsets = committed(loaded, broker.bootstrap)
+    finally:
+        broker.stop()
+    stored = pb.BaselineSnapshot.FromString(snapshots[0])
+    (log, next_offset), *_ = stored.next_offsets.items()
+    partition = int(log.rpartition(":")[2])
+    assert (next_offset, offsets) == (
+        len(messages),
+        {(topics.FRAMES, partition): len(messages) + 1},
+    )
