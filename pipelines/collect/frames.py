@@ -78,13 +78,13 @@ class Frames:
         readings_of = self._sources.get((source, cell, group))
         if readings_of is not None:
             for block in readings_of.end(keys):
-                self._emit(source, cell, block)
+                self._emit(source, cell, block, self._clock.now_ns())
 
     def flush(self) -> None:
         """Make frames of everything that waits."""
         for (source, cell, _), readings in self._sources.items():
             for block in readings.blocks():
-                self._emit(source, cell, block)
+                self._emit(source, cell, block, readings.received_ns)
         for reason, count in (self.refused - self._counted).items():
             REFUSED.labels("samples", reason).inc(count)
         self._counted = self.refused.copy()
@@ -118,7 +118,7 @@ class Frames:
             if rounds % rounds_to_evict == 1:
                 self.evict()
 
-    def _emit(self, source: str, cell: str, block: Block) -> None:
+    def _emit(self, source: str, cell: str, block: Block, received_ns: int) -> None:
         self._sequences[source] += 1
         frame = Frame(
             source=source,
@@ -126,7 +126,7 @@ class Frames:
             layout=block.layout,
             time_ns=block.time_ns,
             values=block.values,
-            received_ns=self._clock.now_ns(),
+            received_ns=received_ns,
             collector=self.collector,
             sequence=self._sequences[source],
             ended_columns=block.ended_columns,

@@ -56,9 +56,15 @@ class SourceReadings:
 
     A layout has all columns of the source, or those of one component; it grows when a new series
     appears. Memory is bounded: beyond ``most_series`` new series are refused.
+
+    Attributes
+    ----------
+    received_ns
+        When readings were last taken, by the collector's clock.
     """
 
     def __init__(self, *, most_series: int, refused: Counter[str]) -> None:
+        self.received_ns = 0
         self._most_series = most_series
         self._refused = refused
         self._columns: list[_Column] = []
@@ -80,6 +86,7 @@ class SourceReadings:
 
         The others are counted by reason in the counter given at construction.
         """
+        self.received_ns = received_ns
         if not _EARLIEST_NS <= time_ns <= _LATEST_NS:
             self._refused[BAD_TIME] += len(list(readings))
             return 0

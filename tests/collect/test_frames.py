@@ -38,8 +38,11 @@ class Scene:
 def test_samples_of_a_window_travel_in_one_frame_in_order_of_device_time(scene):
     scene.take(20, (key(1), 2.0), (key(2), 5.0))
     scene.take(10, (key(1), 1.0))
+    taken_ns = scene.clock.ns
+    scene.clock.ns += SECOND_NS
     (frame,) = scene.flush()
     assert (frame.source, frame.cell, frame.sequence) == ("switch/leaf1", "pod1", 1)
+    assert frame.received_ns == taken_ns
     assert frame.time_ns.tolist() == [10, 20]
     assert scene.sent.readings() == {key(1): [(10, 1.0), (20, 2.0)], key(2): [(20, 5.0)]}
     assert scene.flush() == []
