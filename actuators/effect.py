@@ -15,6 +15,7 @@ _SEQUENTIAL = 3.0
 _TO_SIGMAS = 1.4826
 _MEDIAN_TO_MEAN = 1.2533
 _FEW = 3
+_HEALTHY_READINGS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def baseline(
     degraded = readings.since(detected_ns, until_received_ns=action_ns)
     if len(degraded) < config.least_samples:
         degraded = readings.since(onset_ns, until_received_ns=action_ns)[-config.least_samples :]
-    healthy = readings.before(onset_ns)
+    healthy = readings.before(onset_ns)[-_HEALTHY_READINGS:]
     before = median(degraded) if degraded else math.nan
     half = _half_interval(degraded, _independent(len(degraded), span_seconds, readings))
     return Baseline(

@@ -218,7 +218,7 @@ class Execution:
         if last.reason_code is ReasonCode.EFFECT_WORSE:
             self.revert(decision, ReasonCode.EFFECT_WORSE, last.reason, "trimtab")
             return
-        self.book.record(decision, Event.KEPT, last.reason_code, f"kept: {last.reason}")
+        self.book.record(decision, Event.KEPT, last.reason_code, "the change stays in force")
 
     def _span_seconds(self, objective: ObjectiveConfig) -> float:
         return self.config.effect.slide_seconds if objective.better == "higher" else 0.0

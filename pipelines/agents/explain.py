@@ -11,6 +11,7 @@ from pipelines.messages.decisions import decode_event, event_hash
 
 _WIDTH = 14
 _EVIDENCE_SHOWN = 6
+_PATH_WIDTH = 90
 _PEOPLE = frozenset({Event.APPROVED, Event.REJECTED})
 
 
@@ -91,7 +92,7 @@ def _actions(action: Action | None) -> Iterator[str]:
     )
     yield from _field(
         "changes",
-        *(f"{c.target} {c.path}: {c.from_value} -> {c.to_value}" for c in action.changes),
+        *(f"{c.target} {_short(c.path)}: {c.from_value} -> {c.to_value}" for c in action.changes),
     )
 
 
@@ -159,6 +160,16 @@ def _chain(events: Sequence[DecisionEvent]) -> str:
 def _field(name: str, *values: str) -> Iterator[str]:
     for position, value in enumerate(values):
         yield f"  {name if position == 0 else '':<{_WIDTH}} {value}"
+
+
+def _short(path: str) -> str:
+    """Return the end of a long path, from the start of an element on."""
+    if len(path) <= _PATH_WIDTH:
+        return path
+    end = path[-_PATH_WIDTH:]
+    # A slash inside a key, as in a prefix, starts no element.
+    start = max(end.find("/", end.find("]") + 1 if "[" not in end.split("]")[0] else 0), 0)
+    return f"...{end[start:]}"
 
 
 def _level(value: float) -> str:
