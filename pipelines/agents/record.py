@@ -15,7 +15,7 @@ from pipelines.agents.record_consumer import Recorder, open_consumer, topic_epoc
 from pipelines.clock import Clock
 from pipelines.config.load import Loaded
 from pipelines.health import Health, serve_health
-from pipelines.notify.notifier import notify
+from pipelines.notify.run import notify
 from pipelines.storage.client import connect
 from pipelines.storage.migrate import migrate
 from pipelines.storage.store import Store

@@ -1,13 +1,11 @@
 """Tells webhook endpoints of alerts and decisions, and Kafka of every attempt."""
 
 import asyncio
-import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from random import Random
 from typing import Any, Protocol
 
 import structlog
-from clickhouse_connect.driver.client import Client
-from clickhouse_connect.driver.exceptions import ClickHouseError
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
 from kafka.errors import KafkaError
@@ -15,13 +13,11 @@ from kafka.structs import OffsetAndMetadata
 
 from pipelines import topics
 from pipelines.clock import Clock
-from pipelines.config.load import Loaded
 from pipelines.errors import DecodeError
-from pipelines.health import Health
 from pipelines.messages.alerts import decode_alert
 from pipelines.messages.decisions import decode_event
 from pipelines.metrics import DELIVERIES
-from pipelines.notify.endpoint import Endpoint, open_endpoints
+from pipelines.notify.endpoint import Endpoint
 from pipelines.notify.notices import Notice, notice_of_alert, notice_of_decision
 from pipelines.notify.progress import Progress
 from pipelines.notify.queue import Answer, EndpointQueue, GivenUp, Pending
@@ -33,17 +29,12 @@ TOPICS = (topics.ALERTS, topics.DECISIONS)
 _POLL_MS = 100
 _KAFKA_ANSWER_MS = 10_000
 _STOP_SECONDS = 5.0
-# A delivery is retried for a bit more than three days.
-_ENDED = """
-SELECT delivery_id, state, attempts FROM delivery_states
-WHERE last_at > now64() - INTERVAL 5 DAY
-"""
 
 
 class Sink(Protocol):
     """Takes messages for Kafka; they are sent in the background."""
 
-    def send(self, message: topics.Outgoing) -> object: ...
+    def send(self, message: topics.Outgoing, received_ns: int) -> None: ...
 
 
 class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -52,6 +43,11 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
     Offsets are committed up to the first message with a delivery that has not ended, so a restart
     takes up what was under way. What ended before is known from the deliveries recorded; what was
     not recorded yet goes out again under the same webhook-id.
+
+    Parameters
+    ----------
+    earlier
+        State and attempts by webhook-id, of deliveries that earlier runs recorded.
     """
 
     def __init__(
@@ -61,13 +57,12 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
         endpoints: Iterable[Endpoint],
         sink: Sink,
         clock: Clock,
-        seed: int,
-        earlier: dict[str, tuple[str, int]],
+        random: Random,
+        earlier: Mapping[str, tuple[str, int]],
     ) -> None:
         self._consumer = consumer
         self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
-        shared = random.Random(seed)  # noqa: S311 - spreads retries, nothing secret
-        self._queues = {name: EndpointQueue(random=shared) for name in self._endpoints}
+        self._queues = {name: EndpointQueue(random=random) for name in self._endpoints}
         self._sink = sink
         self._clock = clock
         self._earlier = earlier
@@ -109,9 +104,7 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
             log.warning("offsets not committed", error=repr(error))
         for endpoint in self._endpoints.values():
             await endpoint.close()
-        await asyncio.to_thread(
-            self._consumer.close, autocommit=False, timeout_ms=_KAFKA_ANSWER_MS
-        )
+        await asyncio.to_thread(self._consumer.close, autocommit=False, timeout_ms=_KAFKA_ANSWER_MS)
 
     def _forget(self) -> None:
         """After partitions moved, everything not committed is read again by whoever has it."""
@@ -123,6 +116,7 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def _take(self, message: Any) -> None:
         place = (message.topic, message.partition, message.offset)
+        notice: Notice | None = None
         try:
             if message.topic == topics.ALERTS:
                 notice = notice_of_alert(decode_alert(message.value or b""), place)
@@ -131,7 +125,6 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
         except DecodeError as error:
             # The recorder makes the dead letter of it.
             log.warning("message passed over", topic=message.topic, reason=error.reason)
-            notice = None
         wanted = [] if notice is None else self._wanted_by(notice)
         self._progress.read(place, len(wanted))
         if notice is not None:
@@ -166,9 +159,7 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
     async def _attempt(self, name: str, pending: Pending) -> None:
         attempt = pending.attempts
         answer = await self._endpoints[name].send(pending.notice)
-        state, given_up = self._queues[name].answered(
-            pending, answer, now_ns=self._clock.now_ns()
-        )
+        state, given_up = self._queues[name].answered(pending, answer, now_ns=self._clock.now_ns())
         self._tell(name, pending.notice, attempt=attempt, state=state, answer=answer)
         if state != "retrying":
             self._progress.ended(pending.notice.place)
@@ -180,9 +171,7 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
         self._tell(name, given_up.notice, attempt=0, state=given_up.state, answer=answer)
         self._progress.ended(given_up.notice.place)
 
-    def _tell(
-        self, name: str, notice: Notice, *, attempt: int, state: str, answer: Answer
-    ) -> None:
+    def _tell(self, name: str, notice: Notice, *, attempt: int, state: str, answer: Answer) -> None:
         DELIVERIES.labels(name, state).inc()
         if state in {"failed", "disabled"}:
             log.error(
@@ -215,7 +204,8 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
                 subject=notice.subject_id,
                 at_ns=delivery.at_ns,
                 event_id=f"{delivery.delivery_id}-{attempt}-{state}",
-            )
+            ),
+            delivery.at_ns,
         )
 
     async def _commit(self) -> None:

@@ -93,9 +93,7 @@ def _follow_retention(client: Client, config: DatabaseConfig) -> dict[str, int]:
         local = table + local_suffix(config)
         if _days(client, local) != days:
             cluster = f"ON CLUSTER '{config.cluster}'" if config.cluster else ""
-            ttl = next(
-                line for s in file.statements(config) for line in _TTL_EXPRESSION.findall(s)
-            )
+            ttl = next(line for s in file.statements(config) for line in _TTL_EXPRESSION.findall(s))
             client.command(f"ALTER TABLE {local} {cluster} MODIFY TTL {ttl}")
             log.info("retention changed", table=table, days=days)
     return kept

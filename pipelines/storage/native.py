@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_SEVEN_BITS = 0x7F
 _KEYS_VERSION = 1
 # The column brings keys of its own (bit 9), which are the dictionary for this block (bit 10).
 _OWN_KEYS = (1 << 9) | (1 << 10)
@@ -64,8 +65,8 @@ def _column(column: Column) -> list[bytes]:
 
 def _varint(number: int) -> bytes:
     digits = bytearray()
-    while number >= 0x80:
-        digits.append(number & 0x7F | 0x80)
+    while number > _SEVEN_BITS:
+        digits.append(number & _SEVEN_BITS | 0x80)
         number >>= 7
     digits.append(number)
     return bytes(digits)

@@ -120,10 +120,8 @@ class Store:
             self._insert(table, columns, rows, token=f"{token}/{table}")
             ROWS_INSERTED.labels(table).inc(len(rows))
 
-    def insert_facts(
-        self, table: FactTable, rows: list[tuple[object, ...]], *, token: str
-    ) -> None:
-        """Store the facts that are not in yet: a fact that was sent again comes in another block."""
+    def insert_facts(self, table: FactTable, rows: list[tuple[object, ...]], *, token: str) -> None:
+        """Store the facts that are not in yet; one that was sent again is in another block."""
         new: dict[tuple[object, ...], tuple[object, ...]] = {}
         known = self._known(table, [table.key_of(row) for row in rows])
         for row in rows:
@@ -153,9 +151,7 @@ class Store:
         columns = ("layout_id", "component", "metric", "attributes")
         self.insert_rows("layouts", columns, rows, token=token)
 
-    def _known(
-        self, table: FactTable, keys: list[tuple[object, ...]]
-    ) -> set[tuple[object, ...]]:
+    def _known(self, table: FactTable, keys: list[tuple[object, ...]]) -> set[tuple[object, ...]]:
         key_sql = ", ".join(
             "toUnixTimestamp64Nano(at)" if name == "at" else name for name in table.key
         )

@@ -1,4 +1,4 @@
-"""The tables of facts: their columns in the order that rows have them, and what identifies a row."""
+"""The tables of facts: their columns in the order of a row, and what identifies one."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -62,9 +62,7 @@ EFFECTS: Final = _table(
     "healthy before after gain_low_ratio gain_high_ratio samples verdict",
     "decision_id sequence event_hash",
 )
-APPROVALS: Final = _table(
-    "approvals", "request_id decision_id cell verb who why at", "request_id"
-)
+APPROVALS: Final = _table("approvals", "request_id decision_id cell verb who why at", "request_id")
 DELIVERIES: Final = _table(
     "deliveries",
     "delivery_id attempt endpoint event_type subject_id cell at state status detail "

@@ -20,7 +20,7 @@ from cluster.frame import Frame, Layout, SeriesKey
 from detectors.records import Alert, AlertState, Cause, Detection, RuledOut, Scope, Severity
 from pipelines.messages.decisions import event_hash
 
-NOW_NS = 1_796_083_200_000_000_000  # 2026-11-30 12:00:00 UTC
+NOW_NS = 1_796_040_000_000_000_000  # 2026-11-30 12:00:00 UTC
 SECOND_NS = 1_000_000_000
 
 PORT_LAYOUT = Layout(

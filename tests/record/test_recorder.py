@@ -1,5 +1,6 @@
 """The recorder on the real embedded broker and database."""
 
+import base64
 import math
 from datetime import UTC, datetime
 
@@ -83,8 +84,6 @@ def test_every_topic_becomes_rows(bench: Bench) -> None:
         "dead_letters": 0,
     }
     message = bench.client.query("SELECT base64Encode(message) FROM alerts").first_row[0]
-    import base64
-
     assert base64.b64decode(message) == encode_alert(ALERT)
 
 
