@@ -25,7 +25,7 @@ class Baseline:
     Attributes
     ----------
     healthy, before
-        Level before the degradation, and from its detection to the action; NaN = not known.
+        Level before the degradation, and right before the action; NaN = not known.
     noise_ratio
         Half of the 95 % interval of ``before``, relative to it.
     """
@@ -39,28 +39,25 @@ def baseline(
     readings: Readings,
     *,
     onset_ns: int,
-    detected_ns: int,
     action_ns: int,
     config: EffectConfig,
     span_seconds: float = 0.0,
 ) -> Baseline:
     """Return the objective's levels before an action.
 
-    Degraded are the readings since the detection; where they are too few, as when the action
-    follows at once, the newest ones since the onset.
+    Degraded are the newest readings since the onset: an alert is often told while the objective
+    still slides, and by the time of the action it has come to rest.
 
     Parameters
     ----------
-    onset_ns, detected_ns
+    onset_ns
         Device time.
     action_ns
         Our clock.
     span_seconds
         Of traffic that one reading covers; readings that share it are not independent.
     """
-    degraded = readings.since(detected_ns, until_received_ns=action_ns)
-    if len(degraded) < config.least_samples:
-        degraded = readings.since(onset_ns, until_received_ns=action_ns)[-config.least_samples :]
+    degraded = readings.since(onset_ns, until_received_ns=action_ns)[-config.least_samples :]
     healthy = readings.before(onset_ns)[-_HEALTHY_READINGS:]
     before = median(degraded) if degraded else math.nan
     half = _half_interval(degraded, _independent(len(degraded), span_seconds, readings))

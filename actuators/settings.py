@@ -42,8 +42,18 @@ class ObjectiveConfig(Config):
 class EffectConfig(Config):
     """How an action's effect is measured: after ``settle_seconds``, over ``window_seconds``.
 
-    A loss beyond ``worst_loss_ratio`` reverts at once; a gain below ``least_gain_ratio`` is
-    neutral. ``slide_seconds``: span of traffic that one reading of a service's attainment covers.
+    Attributes
+    ----------
+    least_gain_ratio
+        A gain below it is neutral.
+    worst_loss_ratio
+        A loss beyond it reverts at once.
+    slide_seconds
+        Span of traffic that one reading of a service's attainment covers.
+    steady_ratio, patience_seconds
+        The first action on an alert waits until the objective has suffered and moves by less than
+        this share of its healthy level, but no longer than the patience: the level before is then
+        one that the effect can be held against.
     """
 
     settle_seconds: float = Field(default=10.0, ge=0.0)
@@ -52,6 +62,8 @@ class EffectConfig(Config):
     least_gain_ratio: PositiveFloat = 0.02
     worst_loss_ratio: PositiveFloat = 0.05
     slide_seconds: PositiveFloat = 5.0
+    steady_ratio: PositiveFloat = 0.05
+    patience_seconds: float = Field(default=30.0, ge=0.0)
 
 
 class RerouteConfig(Config):

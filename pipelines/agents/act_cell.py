@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from statistics import median
 
 import structlog
 
@@ -10,6 +11,8 @@ from actuators.decision import RETRYABLE, Decision, Stage, begin, decision_id
 from actuators.planner import Plan, Question, Settings, plan
 from actuators.proposal import proposal_of
 from actuators.records import Approval, Event, Mode, ReasonCode
+from actuators.settings import ObjectiveConfig
+from actuators.steadiness import waits_for
 from detectors.records import Alert, AlertState
 from pipelines.agents.act_book import Book
 from pipelines.agents.act_execute import Execution, unmeasured
@@ -149,12 +152,32 @@ class Cell:
             if told or found.reason_code not in _PASSING:
                 self.book.add(self._begun(alert, this_id, found, Event.NOTHING))
             return
+        if ordinal == 1 and self._waits(alert, found.objective, now_ns - sent_ns):
+            return
         decision = self._begun(alert, this_id, found, Event.PROPOSED)
         permit = self._permit(decision, alert=alert, found=found, standing=ordinal > 1)
         if permit.refused is not None and permit.reason_code in _PASSING and not told:
             return
         self.book.add(decision)
         self._go(decision, permit)
+
+    def _waits(self, alert: Alert, objective: ObjectiveConfig, age_ns: int) -> bool:
+        """Tell whether the harm still has to show or to come to rest; planned anew meanwhile."""
+        config = self.execution.config.effect
+        if age_ns >= config.patience_seconds * 1e9:
+            return False
+        readings = self.execution.feed.readings(objective.component)
+        now_ns = self.book.clock.now_ns()
+        healthy = readings.before(alert.onset_ns)
+        reason = waits_for(
+            readings.since(alert.onset_ns, until_received_ns=now_ns),
+            median(healthy) if healthy else None,
+            objective,
+            config,
+        )
+        if reason:
+            log.info("action waits", alert_id=alert.alert_id, reason=reason)
+        return bool(reason)
 
     def _begun(self, alert: Alert, this_id: str, found: Plan, event: Event) -> Decision:
         config = self.execution.config

@@ -63,7 +63,6 @@ class Execution:
             baseline(
                 self.feed.readings(objective.component),
                 onset_ns=0 if alert is None else alert.onset_ns,
-                detected_ns=0 if alert is None else alert.detected_ns,
                 action_ns=now_ns,
                 config=self.config.effect,
                 span_seconds=self._span_seconds(objective),

@@ -25,24 +25,23 @@ def before(objective_level=2.0, healthy_level=1.0):
     known = Readings()
     for reading in readings([healthy_level] * 20 + [objective_level] * 10):
         known.append(reading)
-    return baseline(
-        known, onset_ns=20 * SECOND, detected_ns=22 * SECOND, action_ns=30 * SECOND, config=CONFIG
-    )
+    return baseline(known, onset_ns=20 * SECOND, action_ns=30 * SECOND, config=CONFIG)
 
 
 def test_baseline_has_the_healthy_and_the_degraded_level():
     base = before()
-    assert (base.healthy, base.before) == (pytest.approx(1.0, rel=0.02), pytest.approx(2.0))
+    assert (base.healthy, base.before) == (
+        pytest.approx(1.0, rel=0.02),
+        pytest.approx(2.0, rel=0.02),
+    )
     assert 0.0 < base.noise_ratio < 0.05
 
 
-def test_action_right_after_the_detection_takes_readings_since_the_onset():
+def test_level_before_is_where_the_objective_came_to_rest_and_not_its_slide():
     known = Readings()
-    for reading in readings([1.0] * 20 + [2.0] * 6):
+    for reading in readings([1.0] * 20 + [1.2, 1.4, 1.6, 1.8] + [2.0] * 6):
         known.append(reading)
-    base = baseline(
-        known, onset_ns=20 * SECOND, detected_ns=25 * SECOND, action_ns=26 * SECOND, config=CONFIG
-    )
+    base = baseline(known, onset_ns=20 * SECOND, action_ns=30 * SECOND, config=CONFIG)
     assert base.before == pytest.approx(2.0, rel=0.02)
 
 
