@@ -22,6 +22,7 @@ OnDirective = Callable[[jobs_pb2.Directive], jobs_pb2.DirectiveResult]
 _CHANNEL_OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.max_pings_without_data", 0),
     ("grpc.enable_retries", 0),
 )
 # A refused announcement does not become right by itself.

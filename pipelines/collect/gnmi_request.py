@@ -31,8 +31,8 @@ Resolve = Callable[[Path], Path]
 def open_channel(target: GnmiTarget, resolve: Resolve) -> grpc.aio.Channel:
     """Return a channel that notices a dead peer; clear text only where the target says so."""
     options: list[tuple[str, int | str]] = [
-        ("grpc.keepalive_time_ms", 10_000),
-        ("grpc.keepalive_timeout_ms", 5_000),
+        ("grpc.keepalive_time_ms", int(target.keepalive_seconds * 1000)),
+        ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.max_receive_message_length", _LARGEST_MESSAGE_BYTES),
         ("grpc.enable_retries", 0),

@@ -44,6 +44,10 @@ class GnmiTarget(Config):
         Clear text instead of TLS; never fallen back to by itself.
     subscriptions
         Names of tables under ``collect.subscriptions``.
+    keepalive_seconds
+        A connection that is silent for so long is asked whether it lives. Many targets end one that
+        asks more often than every five minutes; a subscription with a heartbeat, or that samples,
+        is found dead sooner without.
     encoding
         ``auto``: the first of PROTO, JSON_IETF, JSON that the target's Capabilities name.
     """
@@ -54,6 +58,7 @@ class GnmiTarget(Config):
     subscriptions: tuple[str, ...] = Field(min_length=1)
     encoding: Literal["auto", "proto", "json_ietf", "json"] = "auto"
     insecure: bool = False
+    keepalive_seconds: PositiveFloat = 310.0
     tls: TlsConfig = TlsConfig()
     username: str = ""
     password_file: Path | None = None
