@@ -81,3 +81,18 @@ async def test_starved_prefill_takes_from_decode():
     }
     proposal = await planned(requests, roles=roles, cause=Cause.PREFILL_STARVED)
     assert (proposal.action.target, proposal.action.to_value) == ("engine/chat-2", "prefill")
+
+
+def test_requests_that_wait_for_their_kv_cache_are_load_of_the_decode_engine():
+    engine = "engine/chat-3"
+    known = levels(
+        {
+            (engine, "llm_requests_running"): 4.0,
+            (engine, "llm_requests_waiting"): 0.0,
+            (engine, "llm_decode_prealloc_queue_requests"): 16.0,
+            (engine, "llm_kv_cache_usage_ratio"): 0.9,
+        }
+    )
+    assert reassign.load_of(engine, levels=known, limit=10) == reassign.Load(
+        requests=20.0, pressure=2.0
+    )
