@@ -63,7 +63,8 @@ def _slow(
         cause=cause,
         evidence=(*clocks, *reasons, *compute, *shifts),
         confidence={1: 0.45, 2: 0.85, 3: 0.95}[kinds],
-        sure=kinds > 1,
+        # Its sensors tell first; what it costs the job is known when the ranks' steps are in.
+        sure=kinds > 1 and (job is None or bool(compute)),
         affected=_victims(job, gpu),
         ruled_out=_other_reasons(gpu, cause, clocks=bool(clocks)),
         summary=f"{gpu} is slower than its peers: {', '.join(sorted(metrics_of(detections)))}",
