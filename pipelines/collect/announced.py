@@ -67,3 +67,10 @@ def step_readings(
         if rank in gpus
     ]
     return [(key, value) for key, value in readings if value == value]  # noqa: PLR0124 - not NaN
+
+
+def unknown_ranks(announcement: jobs_pb2.JobAnnouncement, report: jobs_pb2.StepReport) -> int:
+    """Return how many readings in a step report are of ranks that were not announced."""
+    known = {rank.rank for rank in announcement.ranks}
+    lengths = (len(report.rank_compute_seconds), len(report.rank_micro_batches))
+    return sum(rank not in known for length in lengths for rank in range(length))

@@ -27,6 +27,7 @@ from pipelines.collect.gnmi_request import (
 )
 from pipelines.collect.letters import Letters
 from pipelines.collect.streams import End, Waits, end_of
+from pipelines.collect.values import BAD_JSON
 from pipelines.config.collect import GnmiSubscription, GnmiTarget
 from pipelines.errors import ConfigError
 from pipelines.metrics import COALESCED, REFUSED, TARGET_RECONNECTS, TARGET_UP
@@ -158,14 +159,7 @@ class GnmiSubscriber:
         try:
             response = gnmi.SubscribeResponse.FromString(message)
         except ProtobufError as error:
-            self._letters.refuse(
-                what="notifications",
-                reason="not_a_notification",
-                detail=str(error),
-                source=f"switch/{self._target.name}",
-                cell=self._target.cell,
-                payload=message,
-            )
+            self._refuse("not_a_notification", str(error), message)
             return
         TARGET_UP.labels(self._target.name).set(1)
         if response.HasField("update"):
@@ -184,7 +178,19 @@ class GnmiSubscriber:
         if decoded.readings:
             time_ns = decoded.time_ns or self._clock.now_ns()
             self._frames.take(source, cell, time_ns, decoded.readings, group=self._name)
+        if BAD_JSON in decoded.refused:
+            self._refuse(BAD_JSON, "a value is no JSON", notification.SerializeToString())
         for reason, count in decoded.refused.items():
             REFUSED.labels("samples", reason).inc(count)
         if decoded.coalesced:
             COALESCED.labels(self._target.name).inc(decoded.coalesced)
+
+    def _refuse(self, reason: str, detail: str, message: bytes) -> None:
+        self._letters.refuse(
+            what="notifications",
+            reason=reason,
+            detail=detail,
+            source=f"switch/{self._target.name}",
+            cell=self._target.cell,
+            payload=message,
+        )

@@ -12,8 +12,9 @@ import structlog
 
 from cluster import component
 from pipelines.clock import Clock
-from pipelines.collect.announced import announcement_fault, step_readings
+from pipelines.collect.announced import announcement_fault, step_readings, unknown_ranks
 from pipelines.collect.frames import Frames
+from pipelines.metrics import REFUSED
 from pipelines.topics import JOBS, Outgoing, outgoing
 from pipelines.wire import jobs_pb2, jobs_pb2_grpc
 
@@ -182,6 +183,9 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
         state = self._states.get(announcement.job_id)
         if state is not None:
             state.last_step.CopyFrom(report)
+        unknown = unknown_ranks(announcement, report)
+        if unknown:
+            REFUSED.labels("samples", "unknown_rank").inc(unknown)
         self._frames.take(
             component.component("job", announcement.job_id),
             announcement.cell,

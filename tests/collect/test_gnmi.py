@@ -229,6 +229,21 @@ async def test_message_that_does_not_decode_is_dead_lettered_and_the_next_is_rea
     ]
 
 
+async def test_value_that_is_no_json_is_dead_lettered_and_the_others_are_read():
+    bad = gnmi.Update(path=parse_path("/a"), val=gnmi.TypedValue(json_val=b"{"))
+    good = notification(1, 1)
+    good.update.update.append(bad)
+    async with serving(Switch([good, SYNC])) as port:
+        scene = Scene(port)
+        async with scene.running():
+            await until(lambda: scene.readings().get(KEY))
+    (letter,) = scene.letters
+    assert (letter.reason, gnmi.Notification.FromString(letter.payload)) == (
+        "bad_json",
+        good.update,
+    )
+
+
 def test_waits_double_to_their_limit_and_wrong_credentials_do_not_hammer():
     waits = Waits()
     for failures in range(1, 40):
