@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from statistics import median
 
 import structlog
 
@@ -11,8 +10,6 @@ from actuators.decision import RETRYABLE, Decision, Stage, begin, decision_id
 from actuators.planner import Plan, Question, Settings, plan
 from actuators.proposal import proposal_of
 from actuators.records import Approval, Event, Mode, ReasonCode
-from actuators.settings import ObjectiveConfig
-from actuators.steadiness import waits_for
 from detectors.records import Alert, AlertState
 from pipelines.agents.act_book import Book
 from pipelines.agents.act_execute import Execution, unmeasured
@@ -49,6 +46,7 @@ class Cell:
     execution: Execution
     config_hash: str
     _asked_ns: dict[str, int] = field(default_factory=dict)
+    _fresh: set[str] = field(default_factory=set)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def on_alert(self, alert: Alert, *, sent_ns: int) -> None:
@@ -64,6 +62,7 @@ class Cell:
                 return
             if alert.state is AlertState.RESOLVED:
                 self._cancel_waiting(alert)
+                self._fresh.discard(alert.alert_id)
             elif not self.book.of_alert(alert.alert_id):
                 await self._decide(alert, ordinal=1)
         await self.execution.flush()
@@ -138,6 +137,12 @@ class Cell:
         self._asked_ns[alert.alert_id] = now_ns
         sent_ns = self.book.sent_ns.get(alert.alert_id, 0)
         told = ordinal == 1 and now_ns - sent_ns >= _PATIENCE_NS
+        if now_ns - sent_ns <= self.execution.config.stale_seconds * 1e9:
+            self._fresh.add(alert.alert_id)
+        # One that came in late, as a replayed one does, is looked at once, and by its own age.
+        stands = alert.alert_id in self._fresh
+        if ordinal > 1 and not stands:
+            return
         this_id = decision_id(alert.alert_id, ordinal)
         found = await plan(
             Question(
@@ -152,32 +157,14 @@ class Cell:
             if told or found.reason_code not in _PASSING:
                 self.book.add(self._begun(alert, this_id, found, Event.NOTHING))
             return
-        if ordinal == 1 and self._waits(alert, found.objective, now_ns - sent_ns):
+        if ordinal == 1 and self.execution.waits(alert, found.objective, age_ns=now_ns - sent_ns):
             return
         decision = self._begun(alert, this_id, found, Event.PROPOSED)
-        permit = self._permit(decision, alert=alert, found=found, standing=ordinal > 1)
+        permit = self._permit(decision, alert=alert, found=found, standing=stands)
         if permit.refused is not None and permit.reason_code in _PASSING and not told:
             return
         self.book.add(decision)
         self._go(decision, permit)
-
-    def _waits(self, alert: Alert, objective: ObjectiveConfig, age_ns: int) -> bool:
-        """Tell whether the harm still has to show or to come to rest; planned anew meanwhile."""
-        config = self.execution.config.effect
-        if age_ns >= config.patience_seconds * 1e9:
-            return False
-        readings = self.execution.feed.readings(objective.component)
-        now_ns = self.book.clock.now_ns()
-        healthy = readings.before(alert.onset_ns)
-        reason = waits_for(
-            readings.since(alert.onset_ns, until_received_ns=now_ns),
-            median(healthy) if healthy else None,
-            objective,
-            config,
-        )
-        if reason:
-            log.info("action waits", alert_id=alert.alert_id, reason=reason)
-        return bool(reason)
 
     def _begun(self, alert: Alert, this_id: str, found: Plan, event: Event) -> Decision:
         config = self.execution.config
@@ -207,7 +194,7 @@ class Cell:
         standing: bool = False,
         again: bool = False,
     ) -> guard.Permit:
-        """Ask the guard; an alert that stands is as fresh as the cell's data."""
+        """Ask the guard; an alert that came in fresh and is open is as fresh as its objective."""
         action, effect = decision.action, decision.last.effect
         assert action is not None  # noqa: S101 - only proposals are asked about
         proposal = found.proposal if found is not None else None

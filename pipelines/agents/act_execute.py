@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from statistics import median
 
 import structlog
 
@@ -13,6 +14,7 @@ from actuators.guard import Permit
 from actuators.ports import ActuationError
 from actuators.records import Action, Effect, Event, ReasonCode, Verdict
 from actuators.settings import ObjectiveConfig
+from actuators.steadiness import waits_for
 from actuators.view import View
 from detectors.records import Alert
 from pipelines.agents.act_book import Book
@@ -68,6 +70,19 @@ class Execution:
                 span_seconds=self._span_seconds(objective),
             ),
         )
+
+    def waits(self, alert: Alert, objective: ObjectiveConfig, *, age_ns: int) -> bool:
+        """Tell whether the harm still has to show or to come to rest; planned anew meanwhile."""
+        config = self.config.effect
+        if age_ns >= config.patience_seconds * 1e9:
+            return False
+        readings = self.feed.readings(objective.component)
+        healthy = readings.before(alert.onset_ns)
+        since = readings.since(alert.onset_ns, until_received_ns=self.book.clock.now_ns())
+        reason = waits_for(since, median(healthy) if healthy else None, objective, config)
+        if reason:
+            log.info("action waits", alert_id=alert.alert_id, reason=reason)
+        return bool(reason)
 
     def invoke(self, decision: Decision, permit: Permit, *, approved: bool) -> None:
         """Begin to write; the baseline is recorded with it, so that a restart can still judge."""

@@ -272,3 +272,37 @@ async def test_target_cools_down_between_two_actions(tmp_path):
     await cell.tick()
     assert world.events("a2-1") == [Event.PROPOSED, Event.SKIPPED_COOLDOWN]
     assert world.weights() == FULL
+
+
+async def test_alert_that_waited_for_the_harm_to_rest_is_still_acted_on(tmp_path):
+    world = World(tmp_path, mode=Mode.AUTO)
+    cell = await world.start()
+    world.steps(80.0, 20, 1.0)
+    for second in range(11):
+        world.steps(100.0 + second, 1, 1.5 + second / 10)
+    await cell.on_alert(DEGRADED, sent_ns=SENT)
+    for second in range(31):
+        world.steps(111.0 + second, 1, 2.6 + second / 5)
+        await cell.tick()
+        if second < 28:
+            assert world.told == []
+    await world.settle()
+    assert world.events()[-1] is Event.VERIFIED
+
+
+async def test_replayed_alert_that_first_led_to_nothing_never_acts(tmp_path):
+    world = World(tmp_path, mode=Mode.AUTO)
+    cell = await world.start()
+    world.degraded()
+    # Nothing tells how slow the link is; later its rates do.
+    await cell.on_alert(alert(), sent_ns=10 * SECOND)
+    assert world.events() == [Event.NOTHING]
+    for port, rate in (("e49", 1.0), ("e50", 10.0)):
+        world.worker.feed.levels.note(
+            SeriesKey(f"port/leaf1:{port}", "net_if_out_octets_total"),
+            [Reading(0, 0, 0.0), Reading(SECOND, SECOND, rate)],
+        )
+    world.steps(111.0, 20, 2.0)
+    await cell.tick()
+    await world.settle()
+    assert (len(world.told), world.targets.writes) == (1, [])
