@@ -151,6 +151,8 @@ class Producer:
                 compression_type="lz4",
                 batch_size=512 * 1024,
                 linger_ms=5,
+                # A topic made by the way would have the broker's partitions, not the configured.
+                allow_auto_create_topics=False,
                 max_block_ms=5_000,
                 max_request_size=_LARGEST_MESSAGE_BYTES,
                 # How long we hold on to a message while Kafka is away is our queue's matter.

@@ -126,6 +126,17 @@ async def test_broker_that_lost_its_memory_is_sent_to_again(broker, tmp_path, ca
         gc.collect()
 
 
+async def test_topic_that_is_not_there_yet_is_waited_for_and_not_made(broker):
+    producer = Producer(broker.bootstrap)
+    producer.start()
+    producer.send(message(1, topics.ALERTS), RECEIVED_NS)
+    producer.send(message(2), RECEIVED_NS)
+    assert await asyncio.to_thread(producer.connected.wait, 20)
+    create_topics(broker.bootstrap, [TopicSpec(name=topics.ALERTS, partitions=2)])
+    assert await producer.stop(timeout_seconds=30) == 0
+    assert producer.sent == {topics.ALERTS: 1, topics.FRAMES: 1}
+
+
 async def test_stop_without_a_broker_ends_in_time_and_tells_what_was_not_sent():
     producer = Producer("127.0.0.1:1", queue_messages=5)
     producer.start()
