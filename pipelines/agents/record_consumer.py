@@ -1,5 +1,6 @@
 """Reads all topics in ranges that can be read again, and has each range written once."""
 
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +11,7 @@ import structlog
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaConnectionError
 from kafka.structs import OffsetAndMetadata
 
 from pipelines import topics
@@ -233,7 +234,15 @@ class Recorder(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 def open_consumer(config: BrokerConfig, *, group: str, **settings: object) -> KafkaConsumer:
-    """Return a consumer that commits by hand and starts at the beginning."""
+    """Return a consumer that commits by hand and starts at the beginning.
+
+    Raises
+    ------
+    kafka.errors.KafkaError
+        No broker listens: asked first, because a client that finds none leaks its sockets.
+    """
+    if not any(map(_listens, config.bootstrap.split(","))):
+        raise KafkaConnectionError(f"nothing listens at {config.bootstrap}")
     session_ms = int(config.session_timeout_seconds * 1000)
     return KafkaConsumer(
         bootstrap_servers=config.bootstrap,
@@ -264,3 +273,12 @@ def topic_epochs(bootstrap: str, names: Iterable[str] = TOPICS) -> dict[str, str
         return {t["name"]: f"{cluster}/{t.get('topic_id') or ''}" for t in described}
     finally:
         admin.close()
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=2.0).close()
+    except OSError:
+        return False
+    return True
