@@ -47,8 +47,7 @@ def name_of(name: str) -> str:
 
 
 def owner_of(name: str) -> str:
-    """Return the switch or host that a port, link, NIC or GPU belongs to: ``h1`` for
-    ``gpu/h1:GPU-3``.
+    """Return the switch or host that a part belongs to: ``h1`` for ``gpu/h1:GPU-3``.
 
     A link belongs to the end that names it, its lower one.
     """

@@ -19,8 +19,10 @@ class Switch(Config):
 
 
 class Link(Config):
-    """A cable between two ports, ``switch:interface`` or ``host:device``; ``lower`` is the end
-    nearer the hosts."""
+    """A cable between two ports, ``switch:interface`` or ``host:device``.
+
+    ``lower`` is the end nearer the hosts.
+    """
 
     lower: str
     upper: str

@@ -11,6 +11,9 @@ from pipelines import topics
 from pipelines.config.services import BrokerConfig
 
 
+_LARGEST_SNAPSHOT_BYTES = str(16 * 1024 * 1024)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:
     """A topic as it should be.
@@ -38,14 +41,17 @@ def topic_specs(broker: BrokerConfig) -> list[TopicSpec]:
             name=topic,
             partitions=broker.partitions,
             replication_factor=broker.replication,
-            configs=(
-                {"cleanup.policy": "compact"}
-                if topic in topics.COMPACTED
-                else {"cleanup.policy": "delete", "retention.ms": retention_ms}
-            ),
+            configs=_configs(topic, retention_ms),
         )
         for topic in topics.ALL
     ]
+
+
+def _configs(topic: str, retention_ms: str) -> dict[str, str]:
+    if topic in topics.COMPACTED:
+        # A snapshot of a large cell's detectors is one message.
+        return {"cleanup.policy": "compact", "max.message.bytes": _LARGEST_SNAPSHOT_BYTES}
+    return {"cleanup.policy": "delete", "retention.ms": retention_ms}
 
 
 class TopicMismatchError(Exception):
