@@ -10,7 +10,6 @@ from kafka.errors import KafkaError, TopicAlreadyExistsError
 from pipelines import topics
 from pipelines.config.services import BrokerConfig
 
-
 _LARGEST_SNAPSHOT_BYTES = str(16 * 1024 * 1024)
 
 

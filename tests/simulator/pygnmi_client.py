@@ -31,4 +31,4 @@ with gNMIclient(
         if len(updates) >= 3:
             break
     told["octets"] = updates
-print(json.dumps(told))
+sys.stdout.write(json.dumps(told))
