@@ -11,7 +11,7 @@ import structlog
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
-from kafka.errors import KafkaError, KafkaConnectionError
+from kafka.errors import KafkaConnectionError, KafkaError
 from kafka.structs import OffsetAndMetadata
 
 from pipelines import topics
@@ -233,7 +233,7 @@ class Recorder(ConsumerRebalanceListener):  # type: ignore[misc]
         )
 
 
-def open_consumer(config: BrokerConfig, *, group: str, **settings: object) -> KafkaConsumer:
+def open_consumer(config: BrokerConfig, *, group: str) -> KafkaConsumer:
     """Return a consumer that commits by hand and starts at the beginning.
 
     Raises
@@ -244,7 +244,7 @@ def open_consumer(config: BrokerConfig, *, group: str, **settings: object) -> Ka
     if not any(map(_listens, config.bootstrap.split(","))):
         raise KafkaConnectionError(f"nothing listens at {config.bootstrap}")
     session_ms = int(config.session_timeout_seconds * 1000)
-    return KafkaConsumer(
+    consumer = KafkaConsumer(
         bootstrap_servers=config.bootstrap,
         group_id=group,
         enable_auto_commit=False,
@@ -253,9 +253,11 @@ def open_consumer(config: BrokerConfig, *, group: str, **settings: object) -> Ka
         heartbeat_interval_ms=max(500, session_ms // 4),
         # Until the topics are there, they are looked for this often.
         metadata_max_age_ms=10_000,
-        allow_auto_create_topics=False,
-        **settings,
     )
+    # kafka-python takes `allow_auto_create_topics` and does not hand it on: asking for a topic
+    # would create it, with the broker's number of partitions.
+    consumer._cluster.config["allow_auto_create_topics"] = False  # noqa: SLF001
+    return consumer
 
 
 def topic_epochs(bootstrap: str, names: Iterable[str] = TOPICS) -> dict[str, str]:
