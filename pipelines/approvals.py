@@ -3,11 +3,13 @@
 import uuid
 
 from kafka import KafkaProducer
+from kafka.errors import KafkaConnectionError
 
 from actuators.records import Approval
 from pipelines import topics
 from pipelines.clock import Clock
 from pipelines.messages.decisions import encode_approval
+from pipelines.reach import listens
 
 VERBS = ("approve", "reject", "revert")
 _TIMEOUT_SECONDS = 20.0
@@ -21,7 +23,7 @@ def ask(
     Raises
     ------
     kafka.errors.KafkaError
-        The broker does not take it within 20 s.
+        Nobody listens there, or the broker does not take it within 20 s.
     """
     approval = Approval(
         request_id=uuid.uuid4().hex,
@@ -41,6 +43,8 @@ def ask(
         at_ns=approval.at_ns,
         event_id=approval.request_id,
     )
+    if not listens(bootstrap):
+        raise KafkaConnectionError(f"nobody listens at {bootstrap}")
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all")
     try:
         producer.send(

@@ -1,7 +1,6 @@
 """Messages to Kafka: a bounded queue, a thread, and a count of everything that did not arrive."""
 
 import asyncio
-import socket
 import threading
 import time
 from collections import Counter, deque
@@ -15,6 +14,7 @@ from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
 from pipelines.metrics import DROPPED, FRAMES_SENT, MESSAGES_SENT, QUEUED, SAMPLES_SENT
+from pipelines.reach import listens
 from pipelines.topics import FRAMES, Outgoing
 
 log = structlog.get_logger()
@@ -67,7 +67,7 @@ class Producer:
         self.sent: Counter[str] = Counter()
         self.lost: Counter[tuple[str, str]] = Counter()
         self.connected = threading.Event()
-        self._bootstrap = bootstrap.split(",")
+        self._bootstrap = bootstrap
         self._queue_messages = queue_messages
         self._on_lost = on_lost
         self._frames: deque[_Queued] = deque()
@@ -141,10 +141,12 @@ class Producer:
                 _close(kafka)
 
     def _connect(self) -> KafkaProducer | None:
+        if not listens(self._bootstrap):
+            self._not_reached(f"nobody listens at {self._bootstrap}")
+            return None
         try:
-            _probe(self._bootstrap)
             return KafkaProducer(
-                bootstrap_servers=self._bootstrap,
+                bootstrap_servers=self._bootstrap.split(","),
                 client_id="trimtab",
                 acks="all",
                 enable_idempotence=True,
@@ -162,10 +164,13 @@ class Producer:
                 metrics_enabled=False,
             )
         except (kafka_errors.KafkaError, OSError) as error:
-            self._tell("broker not reached, tried again", error=_told(error))
-            with self._changed:
-                self._changed.wait_for(self._is_stopping, timeout=1.0)
+            self._not_reached(_told(error))
             return None
+
+    def _not_reached(self, error: str) -> None:
+        self._tell("broker not reached, tried again", error=error)
+        with self._changed:
+            self._changed.wait_for(self._is_stopping, timeout=1.0)
 
     def _pump(self, kafka: KafkaProducer) -> None:
         """Send until the time to stop, or until this producer can send no more."""
@@ -265,19 +270,6 @@ class Producer:
         if now - self._told_at >= _TELL_EVERY_SECONDS:
             self._told_at = now
             log.warning(event, waiting=self.waiting, lost=self.lost.total(), **facts)
-
-
-def _probe(bootstrap: list[str]) -> None:
-    """Raise OSError when no broker listens: a KafkaProducer that finds none leaks its sockets."""
-    for last, address in zip((*[False] * (len(bootstrap) - 1), True), bootstrap, strict=True):
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), timeout=2.0).close()
-        except OSError:
-            if last:
-                raise
-        else:
-            return
 
 
 def _told(error: Exception) -> str:

@@ -1,6 +1,5 @@
 """Reads all topics in ranges that can be read again, and has each range written once."""
 
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +18,7 @@ from pipelines.agents.record_write import RangeWriter
 from pipelines.clock import Clock
 from pipelines.config.services import BrokerConfig
 from pipelines.metrics import OFFSET
+from pipelines.reach import listens
 from pipelines.storage.store import Claim, Store
 
 log = structlog.get_logger(__name__)
@@ -66,7 +66,7 @@ class _Reading:
     def range_end(self) -> int:
         """Return the offset after the last message of a range that fits one block."""
         size = 0
-        until = self.held[0].offset + 1
+        until: int = self.held[0].offset + 1
         for count, message in enumerate(self.held):
             size += len(message.value or b"")
             if count and (size > _RANGE_BYTES or count >= _RANGE_MESSAGES):
@@ -241,7 +241,7 @@ def open_consumer(config: BrokerConfig, *, group: str) -> KafkaConsumer:
     kafka.errors.KafkaError
         No broker listens: asked first, because a client that finds none leaks its sockets.
     """
-    if not any(map(_listens, config.bootstrap.split(","))):
+    if not listens(config.bootstrap):
         raise KafkaConnectionError(f"nothing listens at {config.bootstrap}")
     session_ms = int(config.session_timeout_seconds * 1000)
     consumer = KafkaConsumer(
@@ -275,12 +275,3 @@ def topic_epochs(bootstrap: str, names: Iterable[str] = TOPICS) -> dict[str, str
         return {t["name"]: f"{cluster}/{t.get('topic_id') or ''}" for t in described}
     finally:
         admin.close()
-
-
-def _listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=2.0).close()
-    except OSError:
-        return False
-    return True

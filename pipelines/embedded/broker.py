@@ -14,7 +14,6 @@ a group takes half its session timeout.
 
 import argparse
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from kafka.errors import KafkaError
 
 from pipelines.children import spawn, terminate
 from pipelines.embedded.places import free_port, log_tail
+from pipelines.reach import listens
 
 _PROBE_INTERVAL_SECONDS = 0.1
 
@@ -109,20 +109,10 @@ def _wait_until_it_answers(
         status = broker.process.poll()
         if status is not None:
             raise BrokerStartError(f"broker ended with status {status}: {log_tail(log_path)}")
-        if _listens(broker.bootstrap) and _answers(broker):
+        if listens(broker.bootstrap) and _answers(broker):
             return
         time.sleep(_PROBE_INTERVAL_SECONDS)
     raise BrokerStartError(f"no answer within {timeout_seconds:g} s: {log_tail(log_path)}")
-
-
-def _listens(bootstrap: str) -> bool:
-    # Before asking by Kafka's client, which would log an error for every refused connection.
-    host, _, port = bootstrap.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=1.0).close()
-    except OSError:
-        return False
-    return True
 
 
 def _answers(broker: EmbeddedBroker) -> bool:
