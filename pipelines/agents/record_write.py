@@ -79,8 +79,8 @@ class RangeWriter:
                 continue
             frames.append(Recorded(frame=frame, partition=claim.partition, offset=message.offset))
             if bad := bad_time_samples(frame):
-                error = DecodeError("bad_time", f"{bad} readings not of 1970 to 2106")
-                letters.append(self._letter(claim, message, error, samples=bad))
+                refusal = DecodeError("bad_time", f"{bad} readings not of 1970 to 2106")
+                letters.append(self._letter(claim, message, refusal, samples=bad))
         self._store.insert_facts(DEAD_LETTERS, letters, token=claim.token)
         self._keep_layouts(claim, frames)
         block, samples = samples_block(frames, stored=claim.stored)
