@@ -1,6 +1,7 @@
 """One decision as a story that fits on a screen."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -10,8 +11,11 @@ from detectors.records import Alert
 from pipelines.messages.decisions import decode_event, event_hash
 
 _WIDTH = 14
-_EVIDENCE_SHOWN = 6
+_EVIDENCE_SHOWN = 4
+_TEXT_WIDTH = 108
 _PATH_WIDTH = 90
+# Their reasons are the story's basis and effect.
+_TOLD_ABOVE = frozenset({Event.PROPOSED, Event.NOTHING, Event.MEASURED})
 _PEOPLE = frozenset({Event.APPROVED, Event.REJECTED})
 
 
@@ -143,8 +147,8 @@ def _history(events: Sequence[DecisionEvent]) -> Iterator[str]:
     yield from _field(
         "what happened",
         *(
-            f"{(event.at_ns - start) / 1e9:+8.1f} s  {event.event} ({event.reason_code}): "
-            f"{event.reason}"
+            f"+{(event.at_ns - start) / 1e9:.1f} s {event.event} ({event.reason_code})"
+            + ("" if event.event in _TOLD_ABOVE else f": {event.reason}")
             for event in events
         ),
     )
@@ -159,7 +163,10 @@ def _chain(events: Sequence[DecisionEvent]) -> str:
 
 def _field(name: str, *values: str) -> Iterator[str]:
     for position, value in enumerate(values):
-        yield f"  {name if position == 0 else '':<{_WIDTH}} {value}"
+        lines = textwrap.wrap(value, _TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
+        for number, line in enumerate(lines or [""]):
+            label = name if position == number == 0 else ""
+            yield f"  {label:<{_WIDTH}} {'  ' if number else ''}{line}"
 
 
 def _short(path: str) -> str:

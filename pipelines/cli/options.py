@@ -1,6 +1,7 @@
 """What the commands share: the configuration, and how errors are told."""
 
 import functools
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,14 +53,20 @@ def load_running(config_path: Path) -> Loaded:
 @contextmanager
 def database_of(loaded: Loaded) -> Iterator["Client"]:
     """Open the deployment's database; tell it in one line when it does not answer."""
-    from clickhouse_connect.driver.exceptions import Error  # noqa: PLC0415
+    from clickhouse_connect.driver.exceptions import Error, OperationalError  # noqa: PLC0415
 
     from pipelines.storage.client import connect  # noqa: PLC0415
 
+    # What it logs of a refused connection is told below in one line.
+    logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
+    url = loaded.config.database.url
     try:
         client = connect(loaded)
+    except OperationalError:
+        click.echo(f"database {url} does not answer: is it running?", err=True)
+        sys.exit(1)
     except Error as error:
-        click.echo(f"database {loaded.config.database.url} does not answer: {error}", err=True)
+        click.echo(f"database {url} refuses: {error}", err=True)
         sys.exit(1)
     try:
         yield client
