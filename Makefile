@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-kafka lint format proto bench clean
+.PHONY: install demo test test-kafka test-e2e lint format proto bench clean
 
 install: $(STAMP)
 
@@ -18,7 +18,7 @@ demo: $(STAMP)
 	$(BIN)/trimtab demo $(DEMO_ARGS)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not kafka" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not kafka and not e2e" $(PYTEST_ARGS)
 	$(BIN)/python -m pytest --doctest-modules detectors actuators cluster $(PYTEST_ARGS)
 
 # The official jars by their Maven coordinates; needs Java 17 and Maven.
@@ -29,6 +29,10 @@ $(KAFKA_JARS): tests/kafka/pom.xml
 
 test-kafka: $(STAMP) $(KAFKA_JARS)
 	$(BIN)/python -m pytest -m kafka tests/kafka $(PYTEST_ARGS)
+
+# The demo with every process killed on the way: ten minutes.
+test-e2e: $(STAMP)
+	$(BIN)/python -m pytest -m e2e -s tests/e2e $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -58,6 +58,14 @@ class Levels:
         for reading in readings:
             self._readings[key].append(reading)
 
+    def remembered(self, last: int) -> dict[SeriesKey, list[Reading]]:
+        """Return the last readings of each series that is kept for longer than its level."""
+        return {
+            key: list(readings)[-last:]
+            for key, readings in self._readings.items()
+            if key.metric in REMEMBERED
+        }
+
     def forget(self, key: SeriesKey) -> None:
         self._readings.pop(key, None)
 

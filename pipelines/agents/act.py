@@ -13,6 +13,7 @@ from actuators.view import View
 from pipelines import topics
 from pipelines.agents.act_drivers import open_drivers
 from pipelines.agents.act_feed import Feed
+from pipelines.agents.act_memory import Memory
 from pipelines.agents.act_outbox import Outbox
 from pipelines.agents.act_restore import read_history
 from pipelines.agents.act_worker import Worker
@@ -55,9 +56,9 @@ class Channels:
 class Handlers:
     """What is done with one message of each topic; errors leave as exceptions."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, decoder: FrameDecoder | None = None) -> None:
         self._worker = worker
-        self._decoder = FrameDecoder()
+        self._decoder = decoder or FrameDecoder()
 
     async def alert(self, message: Any) -> None:
         alert = decode_alert(message.value)
@@ -128,6 +129,9 @@ async def run(loaded: Loaded, *, clock: Clock, stop: asyncio.Event) -> None:
 
     outbox = Outbox(deliver)
     feed = Feed(loaded.topology, act.objectives, slide_seconds=act.effect.slide_seconds)
+    memory = Memory(loaded.state_dir / "act-memory.json")
+    decoder = FrameDecoder()
+    memory.bring_back(feed, decoder)
     opened = open_drivers(loaded, clock)
     bootstrap = loaded.config.broker.bootstrap
     worker = Worker(
@@ -150,11 +154,12 @@ async def run(loaded: Loaded, *, clock: Clock, stop: asyncio.Event) -> None:
         jobs=bytes_topic(app, topics.JOBS),
         frames=bytes_topic(app, topics.FRAMES),
     )
-    attach_agents(app, channels, Handlers(worker), letters, progress)
+    attach_agents(app, channels, Handlers(worker, decoder), letters, progress)
     _follow_assignment(app, worker, health)
     tasks = [
         asyncio.create_task(outbox.run()),
         asyncio.create_task(_tick(worker, health)),
+        asyncio.create_task(memory.keep(feed)),
     ]
     server = await serve_health(health, loaded.config.deployment.health_ports.act)
     try:

@@ -16,6 +16,7 @@ from pipelines.wire import jobs_pb2
 
 _BOUND = re.compile(r'(?:^|,)le="([^"]*)"')
 _LAYOUTS_KEPT = 10_000
+_READINGS_KEPT = 512
 
 Objective = StepSeconds | Attainment
 
@@ -24,11 +25,36 @@ Objective = StepSeconds | Attainment
 class Columns:
     """The columns of one layout that acting reads."""
 
+    layout: Layout
     levels: list[tuple[int, SeriesKey]] = field(default_factory=list)
     steps: list[tuple[int, StepSeconds]] = field(default_factory=list)
     buckets: dict[str, tuple[Attainment, list[tuple[int, str, float]]]] = field(
         default_factory=dict
     )
+
+    @property
+    def any(self) -> bool:
+        return bool(self.levels or self.steps or self.buckets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a feed has read and cannot read again.
+
+    Attributes
+    ----------
+    objectives, levels
+        Readings by series.
+    layouts
+        Of the frames that acting reads something of.
+    read
+        Collector and sequence of the newest frame by source.
+    """
+
+    objectives: dict[SeriesKey, list[Reading]]
+    levels: dict[SeriesKey, list[Reading]]
+    layouts: list[Layout]
+    read: dict[str, tuple[str, int]]
 
 
 class Feed:
@@ -53,6 +79,8 @@ class Feed:
         )
         self._objectives = _objectives(topology, objectives, slide_seconds)
         self._columns: OrderedDict[int, Columns] = OrderedDict()
+        self._read: dict[str, tuple[str, int]] = {}
+        self._read_before: dict[str, tuple[str, int]] = {}
 
     def readings(self, component: str) -> Readings:
         """Return the readings of a component's objective; empty when it has none."""
@@ -60,21 +88,35 @@ class Feed:
         return Readings(1) if objective is None else objective.readings
 
     def take(self, frame: Frame) -> None:
-        """Note what a frame tells of objectives and levels."""
-        columns = self._of(frame.layout)
-        times = frame.time_ns.tolist()
-        for column, key in columns.levels:
-            self.levels.note(key, _readings(frame, times, column))
-        for column, objective in columns.steps:
-            for reading in _readings(frame, times, column):
-                objective.note(reading)
-        for attainment, bounds in columns.buckets.values():
-            for row, time_ns in enumerate(times):
-                buckets = _buckets(frame, row, time_ns, bounds)
-                if buckets is not None:
-                    attainment.note(buckets)
+        """Note what a frame tells of objectives and levels; one of the past tells nothing new."""
+        if self._is_past(frame):
+            return
+        self._read[frame.source] = (frame.collector, frame.sequence)
+        self._note(frame, self._of(frame.layout))
         for column in frame.ended_columns:
             self.levels.forget(frame.layout.columns[column])
+
+    def past(self) -> Past:
+        """Return what a restart would lose."""
+        return Past(
+            objectives={
+                _series_of(component, held): list(held.readings)[-_READINGS_KEPT:]
+                for component, held in self._objectives.items()
+            },
+            levels=self.levels.remembered(_READINGS_KEPT),
+            layouts=[columns.layout for columns in self._columns.values() if columns.any],
+            read=dict(self._read),
+        )
+
+    def restore(self, past: Past) -> None:
+        """Go on from what an earlier run has read; frames that it took are not taken again."""
+        for component, held in self._objectives.items():
+            for reading in past.objectives.get(_series_of(component, held), ()):
+                held.readings.append(reading)
+        for key, readings in past.levels.items():
+            self.levels.note(key, readings)
+        self._read_before = dict(past.read)
+        self._read = dict(past.read)
 
     def take_job(self, event: jobs_pb2.JobEvent) -> None:
         """Note that a job joined, changed or left."""
@@ -95,6 +137,23 @@ class Feed:
             ),
         )
 
+    def _is_past(self, frame: Frame) -> bool:
+        collector, sequence = self._read_before.get(frame.source, ("", 0))
+        return frame.collector == collector and 0 < frame.sequence <= sequence
+
+    def _note(self, frame: Frame, columns: Columns) -> None:
+        times = frame.time_ns.tolist()
+        for column, key in columns.levels:
+            self.levels.note(key, _readings(frame, times, column))
+        for column, objective in columns.steps:
+            for reading in _readings(frame, times, column):
+                objective.note(reading)
+        for attainment, bounds in columns.buckets.values():
+            for row, time_ns in enumerate(times):
+                buckets = _buckets(frame, row, time_ns, bounds)
+                if buckets is not None:
+                    attainment.note(buckets)
+
     def _of(self, layout: Layout) -> Columns:
         columns = self._columns.get(layout.layout_id)
         if columns is None:
@@ -105,7 +164,7 @@ class Feed:
         return columns
 
     def _looked_up(self, layout: Layout) -> Columns:
-        columns = Columns()
+        columns = Columns(layout)
         for index, key in enumerate(layout.columns):
             objective = self._objectives.get(key.component)
             if isinstance(objective, StepSeconds) and key.metric == objective.objective.metric:
@@ -123,6 +182,10 @@ class Feed:
         if key.metric not in WATCHED and key.metric not in REMEMBERED:
             return False
         return not key.component.startswith("port/") or key.component in self._ports
+
+
+def _series_of(component: str, held: Objective) -> SeriesKey:
+    return SeriesKey(component, held.objective.metric)
 
 
 def _objectives(

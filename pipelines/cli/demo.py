@@ -24,7 +24,21 @@ def _interrupted(_number: int, _frame: types.FrameType | None) -> None:
     help="Where the demo writes; emptied first.",
 )
 @click.option("--broker-url", default="embedded", show_default=True, help="Or kafka://host:port.")
-def demo(serve: bool, folder: Path, broker_url: str) -> None:
+@click.option(
+    "--settle-seconds",
+    default=65.0,
+    show_default=True,
+    help="From the start to the first degradation: baselines are learned.",
+)
+@click.option(
+    "--fault-seconds",
+    default=90.0,
+    show_default=True,
+    help="How long one degradation may take until its effect is known.",
+)
+def demo(
+    serve: bool, folder: Path, broker_url: str, settle_seconds: float, fault_seconds: float
+) -> None:
     """Run Trimtab on a simulated cluster with three hidden degradations."""
     from pipelines.demo.progress import Progress  # noqa: PLC0415
     from pipelines.demo.run import Demo  # noqa: PLC0415
@@ -34,8 +48,15 @@ def demo(serve: bool, folder: Path, broker_url: str) -> None:
 
     configure_logs("demo", level=40)
     signal.signal(signal.SIGTERM, _interrupted)
+    story = Demo(
+        folder,
+        progress=Progress(sys.stdout),
+        broker_url=broker_url,
+        settle_seconds=settle_seconds,
+        fault_seconds=fault_seconds,
+    )
     try:
-        held = Demo(folder, progress=Progress(sys.stdout), broker_url=broker_url).run(serve=serve)
+        held = story.run(serve=serve)
     except (DemoFailedError, ChildFailedError, ConfigError) as error:
         click.echo(str(error), err=True)
         sys.exit(1)

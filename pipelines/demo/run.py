@@ -1,7 +1,7 @@
 """``trimtab demo``: a simulated cluster, three hidden degradations, what Trimtab makes of them."""
 
 import shutil
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from clickhouse_connect.driver.client import Client
@@ -43,8 +43,8 @@ class Demo:
         *,
         progress: Progress,
         broker_url: str = "embedded",
-        settle_seconds: float = 65.0,
-        fault_seconds: float = 90.0,
+        settle_seconds: float,
+        fault_seconds: float,
     ) -> None:
         self._folder = folder.absolute()
         self._progress = progress
@@ -72,7 +72,8 @@ class Demo:
             outcomes = self._carry_out(receiver)
             if serve:
                 self._progress.say("everything keeps running; Ctrl-C ends it")
-                self._stage.wait(float("inf"), lambda: False)
+                with suppress(KeyboardInterrupt):
+                    self._stage.wait(float("inf"), lambda: False)
         finally:
             self._stage.stop()
             receiver.stop()

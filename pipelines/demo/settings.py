@@ -3,12 +3,13 @@
 import base64
 import json
 import secrets
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tomli_w
+
+from pipelines.supervise.deployment import free_ports as take_free_ports
 
 CONFIG_FILE = "trimtab.toml"
 _TOPOLOGY_FILE = "topology.toml"
@@ -28,14 +29,7 @@ class Ports:
 
 def free_ports() -> Ports:
     """Return ports that nobody listens on now, all different."""
-    probes = [socket.socket() for _ in range(9)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        taken = [int(probe.getsockname()[1]) for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
+    taken = take_free_ports(9)
     return Ports(
         job_channel=taken[0],
         console=taken[1],

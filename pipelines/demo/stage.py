@@ -2,19 +2,13 @@
 
 import json
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from pipelines.config.load import Loaded, load
+from pipelines.config.load import Loaded
 from pipelines.demo.settings import Ports, write_config
 from pipelines.supervise.child import ChildSpec
-from pipelines.supervise.supervisor import Supervisor
-
-_POLL_SECONDS = 0.3
-_START_SECONDS = 120.0
+from pipelines.supervise.deployment import Deployment
 
 
 class DemoFailedError(Exception):
@@ -28,7 +22,7 @@ class Stage:
         self._folder = folder
         self._ports = ports
         self._broker_url = broker_url
-        self._supervisors: list[Supervisor] = []
+        self._deployment = Deployment()
 
     @property
     def inventory_path(self) -> Path:
@@ -44,8 +38,9 @@ class Stage:
         argv += ["--state-dir", str(self._folder / "simulator")]
         argv += ["--inventory", str(self.inventory_path)]
         argv += ["--job-channel", f"127.0.0.1:{self._ports.job_channel}"]
-        self._supervise(ChildSpec(name="simulator", argv=argv, log_path=self._log("simulator")))
-        self._until_ready("the simulator", self.inventory_path.exists)
+        log_path = self._log("simulator")
+        self._deployment.start(ChildSpec(name="simulator", argv=argv, log_path=log_path))
+        self._deployment.until_ready("the simulator", self.inventory_path.exists, log_path.parent)
 
     def start_trimtab(self) -> Loaded:
         """Configure Trimtab for the running simulator, start all of it, wait until it works."""
@@ -55,50 +50,14 @@ class Stage:
             ports=self._ports,
             broker_url=self._broker_url,
         )
-        argv = [sys.executable, "-m", "pipelines.cli.main", "up", "--config", str(path)]
-        self._supervise(
-            ChildSpec(name="up", argv=argv, log_path=self._log("up"), stop_seconds=40.0)
-        )
-        loaded = load(path)
-        urls = [
-            f"http://127.0.0.1:{port}/readyz" for port in (*self._ports.health, self._ports.console)
-        ]
-        self._until_ready("trimtab up", lambda: all(_answers(url) for url in urls))
-        return loaded
+        return self._deployment.start_up(path, log_path=self._log("up"))
 
     def wait(self, seconds: float, done: Callable[[], bool]) -> bool:
         """Return whether it was done in time; the children are kept running meanwhile."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            for supervisor in self._supervisors:
-                supervisor.watch()
-            if done():
-                return True
-            time.sleep(_POLL_SECONDS)
-        return False
+        return self._deployment.wait(seconds, done)
 
     def stop(self) -> None:
-        for supervisor in reversed(self._supervisors):
-            supervisor.stop()
-
-    def _supervise(self, spec: ChildSpec) -> None:
-        supervisor = Supervisor([spec])
-        self._supervisors.append(supervisor)
-        supervisor.start()
-
-    def _until_ready(self, what: str, ready: Callable[[], bool]) -> None:
-        if not self.wait(_START_SECONDS, ready):
-            raise DemoFailedError(
-                f"{what} is not ready after {_START_SECONDS:.0f} s; its logs are in {self._folder}"
-            )
+        self._deployment.stop()
 
     def _log(self, name: str) -> Path:
         return self._folder / "logs" / f"{name}.log"
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2.0):  # noqa: S310 - our own loopback URL
-            return True
-    except OSError:
-        return False

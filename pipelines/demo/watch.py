@@ -10,21 +10,8 @@ from pipelines.demo.faults import Fault
 from pipelines.demo.table import Outcome
 from pipelines.facts import Facts
 
-_ENDED = frozenset(
-    {
-        Event.KEPT,
-        Event.ROLLED_BACK,
-        Event.FAILED,
-        Event.NOTHING,
-        Event.EXPIRED,
-        Event.REJECTED,
-        Event.SKIPPED_NO_CHANGE,
-        Event.SKIPPED_STALE,
-        Event.SKIPPED_COOLDOWN,
-        Event.SKIPPED_BREAKER,
-        Event.SKIPPED_CONFLICT,
-    }
-)
+# Whatever else a decision ends with, another about the same alert may follow and act.
+_ENDED = frozenset({Event.KEPT, Event.ROLLED_BACK, Event.FAILED, Event.REJECTED})
 
 
 @dataclass(slots=True)
@@ -89,12 +76,13 @@ class Watch:
     def _decision_news(self) -> list[str]:
         if self.alert is None:
             return []
-        decided = [d for d in self.facts.decisions() if d.alert_id == self.alert.alert_id]
-        if not decided:
+        about = [d for d in self.facts.decisions() if d.alert_id == self.alert.alert_id]
+        if not about:
             return []
-        events = self.facts.events(decided[-1].decision_id)
+        newest = about[0]
+        events = self.facts.events(newest.decision_id)
         known = 0
-        if self.decision and self.decision.decision_id == decided[-1].decision_id:
+        if self.decision and self.decision.decision_id == newest.decision_id:
             known = self.decision.sequence
         self.decision = events[-1]
         return [f"{e.event}: {e.reason}" for e in events if e.sequence > known]
