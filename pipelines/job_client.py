@@ -126,10 +126,10 @@ class JobClient:
                 refused = error.code() in _REFUSED
                 self.refusal = (error.details() or error.code().name) if refused else ""
             finally:
-                writer.cancel()
-                with contextlib.suppress(asyncio.CancelledError, grpc.aio.AioRpcError):
-                    await writer
                 call.cancel()
+                writer.cancel()
+                # Awaiting the writer itself would take a cancellation of ours for its own.
+                await asyncio.wait({writer})
             was_joined = self._joined.is_set()
             self._joined.clear()
             return was_joined

@@ -5,7 +5,6 @@ that is silent for too long is ended from here.
 """
 
 import asyncio
-import contextlib
 from typing import Any, Final
 
 import grpc
@@ -120,8 +119,8 @@ class GnmiSubscriber:
             raise
         finally:
             watchdog.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watchdog
+            # Awaiting the watchdog itself would take a cancellation of ours for its own.
+            await asyncio.wait({watchdog})
             call.cancel()
         return End.CLOSED, "the target ended the stream"
 

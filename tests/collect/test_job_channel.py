@@ -241,3 +241,12 @@ async def test_plain_loop_reports_through_a_thread(server):
     server.frames.flush()
     readings = server.sent.readings()
     assert readings[("job/pretrain", "train_step_seconds", "")] == [(9, 2.0)]
+
+
+async def test_client_that_is_told_to_leave_right_after_a_refusal_leaves(server):
+    """Cancelled while it waits for its own writer to end, it must not take that for the writer's."""
+    for _ in range(50):
+        client = JobClient(server.address, announcement(kind="?"), refuse)
+        async with asyncio.timeout(5), client:
+            while not client.refusal:  # noqa: ASYNC110 - at once, before the client's next step
+                await asyncio.sleep(0)
