@@ -244,7 +244,7 @@ async def test_plain_loop_reports_through_a_thread(server):
 
 
 async def test_client_that_is_told_to_leave_right_after_a_refusal_leaves(server):
-    """Cancelled while it waits for its own writer to end, it must not take that for the writer's."""
+    """Cancelled while it waits for its writer to end, it must not take that for the writer's."""
     for _ in range(50):
         client = JobClient(server.address, announcement(kind="?"), refuse)
         async with asyncio.timeout(5), client:
