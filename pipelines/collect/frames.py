@@ -30,6 +30,8 @@ class Frames:
         Gets every frame as a message and as what it says; must not block.
     layout_every_frames
         A layout travels with its first frame and then with every so many.
+    collector
+        Name of this run, unlike any other; empty makes one.
     """
 
     def __init__(
@@ -40,8 +42,9 @@ class Frames:
         layout_every_frames: int = 30,
         most_series: int = MOST_SERIES,
         idle_seconds: float = IDLE_SECONDS,
+        collector: str = "",
     ) -> None:
-        self.collector = f"collect-{uuid.uuid4().hex[:12]}"
+        self.collector = collector or f"collect-{uuid.uuid4().hex[:12]}"
         self.refused: Counter[str] = Counter()
         self._send = send
         self._clock = clock

@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import heapq
+import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,7 +20,7 @@ from pipelines.errors import DecodeError
 from pipelines.kafka_producer import Producer
 from pipelines.replay.batch import Batch
 from pipelines.replay.formats import files_below, open_recording
-from pipelines.replay.report import FileReport, ReplayReport
+from pipelines.replay.report import UNREADABLE, FileReport, ReplayReport
 from pipelines.topics import Outgoing
 
 log = structlog.get_logger()
@@ -32,6 +33,20 @@ _HANDED_AT_ONCE: Final = 100
 _QUEUE_MESSAGES: Final = 2000
 _STOP_SECONDS: Final = 120.0
 _BROKEN: Final = (OSError, EOFError, UnicodeDecodeError, csv.Error)
+
+
+class _RecordedTime:
+    """The collector's clock of a replay: a reading came in when it was recorded.
+
+    What counts time by it, such as how long an alert's evidence has been back to normal, so counts
+    the recording's seconds, however fast it is replayed; and nobody takes the past for the present.
+    """
+
+    def __init__(self, now_ns: int) -> None:
+        self.ns = now_ns
+
+    def now_ns(self) -> int:
+        return self.ns
 
 
 class _Timed(NamedTuple):
@@ -47,7 +62,7 @@ async def replay(
     loaded: Loaded,
     files: Sequence[Path],
     *,
-    cell: str,
+    cell: str = "",
     clock: Clock,
     speed: float = 0.0,
     stop: asyncio.Event | None = None,
@@ -56,6 +71,9 @@ async def replay(
 
     Parameters
     ----------
+    cell
+        Cell of all files; empty: of each file the name of its folder, so that recordings of the
+        same devices at different times stay apart.
     speed
         Seconds of recording per second; 0 = as fast as Kafka takes it. Nothing is dropped: the
         replay waits for the producer.
@@ -78,19 +96,20 @@ class _Replay:
         self._producer = producer
         self._cell = cell
         self._clock = clock
-        self._frames = Frames(
-            send=self._send_frame,
-            clock=clock,
-            layout_every_frames=loaded.config.collect.layout_every_frames,
-        )
+        self._run_id = uuid.uuid4().hex[:8]
+        self._layout_every_frames = loaded.config.collect.layout_every_frames
+        self._recorded = _RecordedTime(clock.now_ns())
+        self._frames: list[Frames] = []
+        self._waiting: set[int] = set()
         # One for each file and reason already: no rate is needed.
         self._letters = Letters(send=self._send_letter, clock=clock, per_minute=1_000_000)
+        self._letter_id = ""
         self._examples: dict[tuple[int, str], str] = {}
         self._outbox: list[tuple[Outgoing, int, int, str]] = []
-        self.report = ReplayReport(collector=self._frames.collector)
+        self.report = ReplayReport()
 
     async def all(self, paths: list[Path], *, speed: float, stop: asyncio.Event) -> None:
-        batches = heapq.merge(*(self._batches(i, path) for i, path in enumerate(paths)))
+        batches = heapq.merge(*[self._batches(i, path) for i, path in enumerate(paths)])
         pace = _Pace(speed)
         pending = 0
         window_ns = 0
@@ -111,26 +130,42 @@ class _Replay:
         """Send one dead letter for each file and reason, with how many samples it stands for."""
         for number, file in enumerate(self.report.files):
             if file.error:
-                file.refused["unreadable_file"] += 1
-                self._examples.setdefault((number, "unreadable_file"), file.error)
+                file.refused[UNREADABLE] += 1
+                self._examples.setdefault((number, UNREADABLE), file.error)
             for reason, count in file.refused.items():
-                example = self._examples.get((number, reason), "")
-                self._letters.refuse(
-                    what="replay",
-                    reason=reason,
-                    detail=f"{count} samples of {file.path.name}; first: {example[:200]}",
-                    source=str(file.path.name),
-                    cell=self._cell,
-                    payload=example.encode(),
-                    samples=count,
-                )
+                self._letter(file, reason, count, self._examples.get((number, reason), ""))
         await self._drain()
 
+    def _letter(self, file: FileReport, reason: str, count: int, example: str) -> None:
+        told = "cannot be read" if reason == UNREADABLE else f"{count} samples"
+        self._letters.refuse(
+            what="replay",
+            reason=reason,
+            detail=f"{told} of {file.path.name}; first: {example[:200]}",
+            source=file.path.name,
+            cell=file.cell,
+            payload=example.encode(),
+            samples=0 if reason == UNREADABLE else count,
+        )
+        file.letter_ids.append(self._letter_id)
+
     def _batches(self, number: int, path: Path) -> Iterator[_Timed]:
-        """Yield a file's batches; what is wrong with the file goes to its report."""
-        file = FileReport(path=path)
+        """Return a file's batches; what is wrong with the file goes to its report."""
+        file = FileReport(
+            path=path,
+            collector=f"replay-{self._run_id}-{number}",
+            cell=self._cell or path.absolute().parent.name,
+        )
         self.report.files.append(file)
-        yield from self._read(number, file)
+        self._frames.append(
+            Frames(
+                send=self._send_frame,
+                clock=self._recorded,
+                layout_every_frames=self._layout_every_frames,
+                collector=file.collector,
+            )
+        )
+        return self._read(number, file)
 
     def _read(self, number: int, file: FileReport) -> Iterator[_Timed]:
         now_ns = self._clock.now_ns()
@@ -152,25 +187,26 @@ class _Replay:
         for reason, count in batch.refused.items():
             file.refused[reason] += count
             self._examples.setdefault((timed.file, reason), batch.examples.get(reason, ""))
+        frames = self._frames[timed.file]
+        time_ns = self._recorded.ns = batch.time_ns or timed.time_ns
+        place = (batch.source, file.cell)
         if batch.ended:
-            self._frames.end(batch.source, self._cell, batch.ended, group=batch.group)
+            frames.end(*place, batch.ended, group=batch.group)
         if not batch.readings:
             return 0
-        time_ns = batch.time_ns or timed.time_ns
-        before = self._frames.refused.copy()
-        accepted = self._frames.take(
-            batch.source, self._cell, time_ns, batch.readings, group=batch.group
-        )
+        before = frames.refused.copy()
+        accepted = frames.take(*place, time_ns, batch.readings, group=batch.group)
         if accepted < len(batch.readings):
-            file.refused.update(self._frames.refused - before)
+            file.refused.update(frames.refused - before)
         if accepted:
-            file.samples += accepted
-            self.report.first_ns = min(self.report.first_ns or time_ns, time_ns)
-            self.report.last_ns = max(self.report.last_ns, time_ns)
+            self._waiting.add(timed.file)
+            file.took(accepted, time_ns)
         return accepted
 
     async def _flush(self) -> None:
-        self._frames.flush()
+        waiting, self._waiting = self._waiting, set()
+        for number in sorted(waiting):
+            self._frames[number].flush()
         await self._drain()
 
     async def _drain(self) -> None:
@@ -185,10 +221,12 @@ class _Replay:
     def _send_frame(self, message: Outgoing, frame: Frame) -> None:
         self.report.frames += 1
         kind = kind_of(frame.source)
-        self._outbox.append((message, frame.received_ns, frame.samples, kind))
+        # Kafka keeps a message for a time from its stamp: that is when it was sent.
+        self._outbox.append((message, self._clock.now_ns(), frame.samples, kind))
 
     def _send_letter(self, message: Outgoing, received_ns: int) -> None:
         self.report.letters += 1
+        self._letter_id = dict(message.headers)["ce_id"].decode()
         self._outbox.append((message, received_ns, 0, ""))
 
 
