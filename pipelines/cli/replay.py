@@ -51,7 +51,7 @@ def _interrupted(_number: int, _frame: types.FrameType | None) -> None:
 )
 @click.option("--keep", is_flag=True, help="Keep the own deployment running until Ctrl-C.")
 @told_errors
-def replay(
+def replay(  # noqa: PLR0917 - click passes them by name
     files: tuple[Path, ...],
     config_path: Path | None,
     folder: Path,

@@ -28,6 +28,7 @@ from pipelines.supervise.deployment import Deployment
 from pipelines.supervise.supervisor import ChildFailedError
 
 _WATCH_SECONDS = 0.3
+_EXAMPLE = "SELECT * FROM alerts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,7 @@ class Session:
                 self._progress.show(f"not read: {file.path}: {file.error}")
         given_up = self._settle(loaded)
         found = recorded(database, report)
-        self._progress.say("judged and recorded" if not given_up else given_up)
+        self._progress.say(given_up or "judged and recorded")
         self._progress.show("\n" + file_table(report, found))
         self._progress.show("\n" + total_line(report, found))
         holds = is_whole(report, found) and not given_up and self._adds_up(report, database)
@@ -160,7 +161,7 @@ class Session:
         self._progress.show(f"\nlogs: {loaded.state_dir / 'logs'}")
         if self._options.keep:
             self._progress.show(
-                f"SQL:  trimtab sql --config {loaded.path} 'SELECT * FROM alerts'\n"
+                f"SQL:  trimtab sql --config {loaded.path} '{_EXAMPLE}'\n"
                 "everything keeps running; Ctrl-C ends it"
             )
             with suppress(KeyboardInterrupt):

@@ -42,11 +42,8 @@ class Scene:
             clock=SetClock(),
             **settings,
         )
-        frames = [
-            frame
-            for frame in await asyncio.to_thread(self._frames)
-            if frame.collector == report.collector
-        ]
+        ours = {file.collector for file in report.files}
+        frames = [f for f in await asyncio.to_thread(self._frames) if f.collector in ours]
         self.ended = [
             frame.layout.columns[column] for frame in frames for column in frame.ended_columns
         ]
@@ -119,7 +116,8 @@ async def test_router_tables_are_merged_by_device_time_and_refusals_have_letters
         "leaf7.fibdrops.csv.gz": (1, {}),
         "leaf7.rate.csv.gz": (4, {"not_numeric": 1, "out_of_range": 1}),
     }
-    assert (report.first_ns, report.last_ns) == (card, second)
+    firsts, lasts = zip(*[(f.first_ns, f.last_ns) for f in report.files], strict=True)
+    assert (min(firsts), max(lasts)) == (card, second)
     letters = scene.letters("leaf7.rate.csv.gz")
     assert letters["not_numeric"] == (1, b"in_kbps=oops")
     assert letters["out_of_range"][0] == 1
