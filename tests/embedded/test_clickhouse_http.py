@@ -212,3 +212,19 @@ def test_session_keeps_temporary_tables_but_not_url_settings(http: Http) -> None
 
 def test_unknown_path_is_not_found(http: Http) -> None:
     assert http.request("POST", path="/nothing", body=b"SELECT 1").status == 404
+
+
+def _form(*parts: str) -> tuple[bytes, dict[str, str]]:
+    body = "".join(f"--b\r\nContent-Disposition: form-data; {part}\r\n" for part in parts)
+    return (body + "--b--\r\n").encode(), {"Content-Type": "multipart/form-data; boundary=b"}
+
+
+def test_query_and_parameters_are_taken_from_a_form(http: Http) -> None:
+    body, headers = _form('name="query"\r\n\r\nSELECT {n:UInt8} + 1', 'name="param_n"\r\n\r\n41')
+    assert http.request("POST", body=body, headers=headers).body == b"42\n"
+
+
+def test_file_in_a_form_is_refused_with_a_code(http: Http) -> None:
+    body, headers = _form('name="ids"; filename="ids.tsv"\r\n\r\n1\n')
+    reply = http.request("POST", body=body, headers=headers, query="SELECT 1")
+    assert (reply.status, reply.headers["X-ClickHouse-Exception-Code"]) == (501, "48")

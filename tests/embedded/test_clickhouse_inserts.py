@@ -157,3 +157,13 @@ def test_malformed_text_insert_stores_nothing(client: Client) -> None:
     with pytest.raises(DatabaseError, match="INCORRECT_DATA"):
         client.raw_insert("t", insert_block=good + b"rubbish\n", fmt="CSV")
     assert client.query("SELECT count() FROM t").first_row == (0,)
+
+
+def test_parameters_too_long_for_a_url_are_bound_all_the_same(database: EmbeddedDatabase) -> None:
+    client = clickhouse_connect.get_client(host=database.host, port=database.port)
+    words = [f"replay-{number:08}" for number in range(2000)]
+    counted = client.query(
+        "SELECT length({words:Array(String)})", parameters={"words": words}
+    ).result_rows
+    client.close()
+    assert counted == [(2000,)]

@@ -11,5 +11,5 @@ What differs from a server:
 - A read-only request of a session runs beside it and does not see its temporary tables.
 - The engine names queries itself: `query_id` is echoed and kept in `log_comment`, and
   `KILL QUERY` knows only the engine's names.
-- No external tables (multipart bodies), and no `INSERT ... SELECT ... FROM input()`.
+- No external tables (files in multipart bodies), and no `INSERT ... SELECT ... FROM input()`.
 """

@@ -18,6 +18,7 @@ from pipelines.embedded.clickhouse.encodings import bounded, decoded, encoded
 from pipelines.embedded.clickhouse.engine import Answer, Engine
 from pipelines.embedded.clickhouse.errors import (
     ABORTED,
+    BAD_ARGUMENTS,
     NOT_IMPLEMENTED,
     QUERY_IS_TOO_LARGE,
     TOO_MANY_SIMULTANEOUS_QUERIES,
@@ -88,7 +89,8 @@ class Interface:
         }
         try:
             self.account.admit(request.query, request.headers)
-            query = read_request(request.method, request.query, request.headers)
+            fields = await _form_fields(request)
+            query = read_request(request.method, {**request.query, **fields}, request.headers)
             headers["X-ClickHouse-Query-Id"] = query.query_id
             headers["X-ClickHouse-Timezone"] = (
                 query.settings.get("session_timezone") or self.engine.timezone
@@ -135,10 +137,6 @@ class Interface:
         return response
 
     async def _body(self, request: web.Request) -> list[bytes]:
-        if request.content_type.startswith("multipart/"):
-            raise query_error(
-                NOT_IMPLEMENTED, "External tables (multipart bodies) are not supported here"
-            )
         pieces: list[bytes] = []
         size = 0
         async for piece in request.content.iter_any():
@@ -168,6 +166,26 @@ class Interface:
             require_checksums()
             body = unframed(body)
         return bounded(body, self.limits.body_bytes)
+
+
+async def _form_fields(request: web.Request) -> dict[str, str]:
+    """Return the query and parameters that a client moved from the URL to a form for their length.
+
+    Raises
+    ------
+    QueryError
+        A part is a file, which is an external table; or the form is too large or no form.
+    """
+    if not request.content_type.startswith("multipart/"):
+        return {}
+    try:
+        form = await request.post()
+    except (ValueError, web.HTTPRequestEntityTooLarge) as error:
+        raise query_error(BAD_ARGUMENTS, f"Form cannot be read: {error}") from error
+    fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    if len(fields) != len(form):
+        raise query_error(NOT_IMPLEMENTED, "External tables are not supported here")
+    return fields
 
 
 def _summary(answer: Answer, body_bytes: int) -> str:
