@@ -19,7 +19,7 @@ from tests.e2e.verdict import (
     rows_by_table,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
 _FAULTS = ("link/leaf2:Ethernet51", "gpu/h3:", "pool/chat:decode")
 _ARGUMENTS = ("--settle-seconds", "75", "--fault-seconds", "180")

@@ -11,6 +11,7 @@ _LONGEST_SECONDS = 420
 
 
 @pytest.mark.kafka
+@pytest.mark.timeout(600)
 def test_three_degradations_are_found_acted_on_and_improved(apache_kafka, tmp_path):
     command = [
         sys.executable,
