@@ -94,10 +94,16 @@ async def _work(
             raise result
 
 
+class LeftOutError(Exception):
+    """The process must start anew: its consumer does not get into its group."""
+
+
 def _record(recorder: Recorder, health: Health, stopping: threading.Event) -> None:
     try:
         while not stopping.is_set():
             recorder.step()
+            if recorder.is_left_out:
+                raise LeftOutError("the consumer group has not let the recorder in")
             health.beat("record")
             (health.not_ready if recorder.is_waiting else health.ready)("database")
         recorder.drain()

@@ -34,6 +34,8 @@ _HELD_BYTES = 4 * _RANGE_BYTES
 _FRAMES_WAIT_SECONDS = 1.0
 _FACTS_WAIT_SECONDS = 0.2
 _LONGEST_BACKOFF_SECONDS = 30.0
+# Longer than any rebalance; then another process may have more luck.
+_JOIN_SECONDS = 60.0
 _KAFKA_ANSWER_MS = 10_000
 
 
@@ -103,6 +105,7 @@ class Recorder(ConsumerRebalanceListener):  # type: ignore[misc]
         self._readings: dict[TopicPartition, _Reading] = {}
         self._retry_at = 0.0
         self._backoff_seconds = 0.0
+        self._left_at: float | None = time.monotonic()
         consumer.subscribe(TOPICS, listener=self)
 
     @property
@@ -110,13 +113,20 @@ class Recorder(ConsumerRebalanceListener):  # type: ignore[misc]
         """Whether the database did not take the last range; it is tried again."""
         return self._backoff_seconds > 0.0
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the group has not let it in for too long; a member without partitions is in."""
+        return self._left_at is not None and time.monotonic() - self._left_at > _JOIN_SECONDS
+
     def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
+        self._left_at = time.monotonic()
         for partition in revoked:
             self._readings.pop(partition, None)
 
     def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
         # A broker that lost everything hands out partitions anew, with offsets from 0.
         self._epochs = {}
+        self._left_at = None
         for partition in assigned:
             self._readings[partition] = _Reading()
 

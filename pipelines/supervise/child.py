@@ -82,9 +82,13 @@ class Child:
             terminate(self.process, self.spec.stop_seconds)
             self.process = None
 
-    def restart(self, now: float) -> None:
-        """Stop the child in order and start it at once."""
-        self.stop()
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM and do not wait; ``stop`` waits."""
+        if self.process is not None:
+            self.process.terminate()
+
+    def start_again(self, now: float) -> None:
+        """Start a stopped child at once, without back-off."""
         self.restarts += 1
         self.start(now)
 

@@ -3,7 +3,7 @@
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pipelines.errors import ConfigError
 from pipelines.supervise.child import Child, ChildSpec
@@ -47,9 +47,16 @@ class Supervisor:
                 raise ChildFailedError(f"{name} cannot run, see {child.spec.log_path}")
         return ended
 
-    def restart(self, names: Sequence[str]) -> None:
-        for name in names:
-            self.children[name].restart(time.monotonic())
+    def restart(self, names: Sequence[str], *, between: Callable[[], None]) -> None:
+        """Stop children, do something that none of them may see, and start them again."""
+        children = [self.children[name] for name in names]
+        for child in children:
+            child.ask_to_stop()
+        for child in children:
+            child.stop()
+        between()
+        for child in children:
+            child.start_again(time.monotonic())
 
     def waiting(self) -> dict[str, str]:
         """Return what keeps each child that is not ready from being so."""

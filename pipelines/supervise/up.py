@@ -76,13 +76,18 @@ class Up:
         self._broker = start_broker(port=self._broker_port, log_path=self._log_path("broker"))
         log.info("broker started", bootstrap=self._broker.bootstrap)
 
+    def _start_empty_broker(self) -> None:
+        self._start_broker()
+        bootstrap = f"127.0.0.1:{self._broker_port}"
+        create_topics(bootstrap, topic_specs(self._loaded.config.broker))
+
     def _watch_broker(self, supervisor: Supervisor) -> None:
         if self._broker is None or self._broker.process.poll() is None:
             return
         log.error("embedded broker ended, what it held is lost", status=self._broker.process.poll())
-        self._start_broker()
-        create_topics(self._broker.bootstrap, topic_specs(self._loaded.config.broker))
-        supervisor.restart(_CONSUMERS)
+        # A member of the lost group that finds the new broker before it ends would stay in the
+        # way of those that follow: the broker waits for it.
+        supervisor.restart(_CONSUMERS, between=self._start_empty_broker)
 
     def _services(self) -> Services:
         config = self._loaded.config

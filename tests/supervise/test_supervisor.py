@@ -81,3 +81,18 @@ def test_child_without_a_probe_is_ready_when_it_runs(tmp_path, supervised):
 def test_two_children_of_one_name_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="one name"):
         Supervisor([_spec(tmp_path), _spec(tmp_path)])
+
+
+def test_restart_does_in_between_what_no_child_may_see(tmp_path, supervised):
+    supervisor = supervised(_spec(tmp_path), _spec(tmp_path, name="two"), _spec(tmp_path, name="3"))
+    before = {name: child.pid for name, child in supervisor.children.items()}
+    seen = []
+
+    supervisor.restart(
+        ["one", "two"], between=lambda: seen.extend(c.pid for c in supervisor.children.values())
+    )
+
+    assert seen == [None, None, before["3"]]
+    after = {name: child.pid for name, child in supervisor.children.items()}
+    assert after["3"] == before["3"]
+    assert not {after["one"], after["two"]} & {None, *before.values()}
