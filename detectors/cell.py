@@ -83,7 +83,12 @@ class CellDetector:
         return tuple(self._layouts.values())
 
     def job_event(self, job: Job, event: str) -> None:
-        """Take a job's placement; ``left`` ends it, its ranks' series start anew."""
+        """Take a job's placement; ``left`` ends it, its ranks' series start anew.
+
+        What is known already changes nothing.
+        """
+        if event != "left" and self._jobs.get(job.component) == job:
+            return
         if event == "left":
             self._jobs.pop(job.component, None)
             self._telemetry.forget(job.component)

@@ -32,10 +32,11 @@ _SERVER_OPTIONS: Final = (
 
 
 class _Job:
-    """One joined job: its connection, and the directives it has not answered yet."""
+    """One joined job: its connection, what was told of it, and its unanswered directives."""
 
     def __init__(self, announcement: jobs_pb2.JobAnnouncement) -> None:
         self.announcement = announcement
+        self.told = jobs_pb2.JobEvent()
         self.outbox: asyncio.Queue[jobs_pb2.Directive | None] = asyncio.Queue()
         self.pending: dict[str, asyncio.Future[jobs_pb2.DirectiveResult]] = {}
 
@@ -142,7 +143,7 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
             self._states.popitem(last=False)
         if older is not None:
             older.leave()
-        self._tell(announcement, "joined" if older is None else "changed")
+        self._tell(job, "joined" if older is None else "changed")
         log.info("job joined", job=job_id, ranks=len(announcement.ranks))
         return job
 
@@ -151,7 +152,7 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
         job.leave()
         if self._joined.get(job_id) is job:
             del self._joined[job_id]
-            self._tell(job.announcement, "left")
+            self._tell(job, "left")
             log.info("job left", job=job_id)
 
     async def _read(
@@ -176,7 +177,7 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
         await _check(context, announcement)
         job.announcement = announcement
         self._states[announcement.job_id].announcement.CopyFrom(announcement)
-        self._tell(announcement, "changed")
+        self._tell(job, "changed")
 
     def _step(self, job: _Job, report: jobs_pb2.StepReport) -> None:
         announcement = job.announcement
@@ -193,26 +194,39 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
             step_readings(announcement, report),
         )
 
-    def _tell(self, announcement: jobs_pb2.JobAnnouncement, event: str) -> None:
+    async def repeat(self, every_seconds: float) -> None:
+        """Tell again and again, word for word, what the joined jobs told last.
+
+        A broker that lost its memory lost it too; whoever has it already knows it by its time.
+        """
+        while True:
+            await asyncio.sleep(every_seconds)
+            for job in list(self._joined.values()):
+                self._put(job.told)
+
+    def _tell(self, job: _Job, event: str) -> None:
         now_ns = self._clock.now_ns()
-        message = jobs_pb2.JobEvent(
+        announcement = job.announcement
+        job.told = jobs_pb2.JobEvent(
             job_id=announcement.job_id,
             cell=announcement.cell,
             event=event,
             at_ns=now_ns if event == "left" else announcement.at_ns or now_ns,
             announcement=announcement,
         )
-        self._send(
-            outgoing(
-                JOBS,
-                cell=announcement.cell,
-                value=message.SerializeToString(),
-                source="collect",
-                subject=component.component("job", announcement.job_id),
-                at_ns=message.at_ns,
-            ),
-            now_ns,
+        self._put(job.told)
+
+    def _put(self, told: jobs_pb2.JobEvent) -> None:
+        message = outgoing(
+            JOBS,
+            cell=told.cell,
+            value=told.SerializeToString(),
+            source="collect",
+            subject=component.component("job", told.job_id),
+            at_ns=told.at_ns,
+            event_id=f"{told.job_id}-{told.event}-{told.at_ns}",
         )
+        self._send(message, self._clock.now_ns())
 
     async def _job(self, job_id: str, context: Any) -> _Job:
         job = self._joined.get(job_id)

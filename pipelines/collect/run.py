@@ -29,6 +29,7 @@ log = structlog.get_logger()
 
 _STOP_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 2.0
+_REPEAT_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +142,11 @@ async def _job_channel(parts: _Parts) -> AsyncIterator[None]:
             f"collect.job_channel.address: cannot listen on {config.address!r}"
         ) from error
     log.info("job channel listens", port=port, directives=bool(token))
+    repeating = asyncio.create_task(channel.repeat(_REPEAT_SECONDS))
     try:
         yield
     finally:
+        repeating.cancel()
         await server.stop(1.0)
 
 

@@ -250,3 +250,24 @@ async def test_client_that_is_told_to_leave_right_after_a_refusal_leaves(server)
         async with asyncio.timeout(5), client:
             while not client.refusal:  # noqa: ASYNC110 - at once, before the client's next step
                 await asyncio.sleep(0)
+
+
+async def test_joined_jobs_are_told_again_word_for_word(server):
+    async with JobClient(server.address, announcement(), refuse) as client:
+        await client.wait_joined()
+        repeating = asyncio.create_task(server.channel.repeat(0.01))
+        await until(lambda: len(server.events) >= 3)
+        repeating.cancel()
+        told = server.events[:3]
+    assert [event.event for event in told] == ["joined"] * 3
+    assert told[0] == told[1] == told[2]
+
+
+async def test_job_that_left_is_not_told_again(server):
+    async with JobClient(server.address, announcement(), refuse) as client:
+        await client.wait_joined()
+    await until(lambda: [e.event for e in server.events] == ["joined", "left"])
+    repeating = asyncio.create_task(server.channel.repeat(0.01))
+    await asyncio.sleep(0.1)
+    repeating.cancel()
+    assert [event.event for event in server.events] == ["joined", "left"]
