@@ -12,7 +12,7 @@ from pipelines.messages.decisions import decode_event, event_hash
 
 _WIDTH = 14
 _EVIDENCE_SHOWN = 4
-_TEXT_WIDTH = 108
+_TEXT_WIDTH = 118
 _PATH_WIDTH = 90
 # Their reasons are the story's basis and effect.
 _TOLD_ABOVE = frozenset({Event.PROPOSED, Event.NOTHING, Event.MEASURED})
