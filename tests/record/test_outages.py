@@ -45,7 +45,7 @@ def test_broker_that_comes_back_empty_starts_a_new_epoch(
 ) -> None:
     """Offsets start at 0 again: the same offsets are other frames now.
 
-    The reader is started anew, as the supervisor does: one that waited would be in the way of itself.
+    The reader is started anew, as the supervisor does: one that stays can be in its own way.
     """
     bench = Bench(broker, client)
     bench.send(topics.FRAMES, *frames(1, 5))
