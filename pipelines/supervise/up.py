@@ -13,6 +13,7 @@ import structlog
 from pipelines.config.load import BROKER_URL, DATABASE_URL, Loaded
 from pipelines.config.running import Services, write_services
 from pipelines.embedded.broker import EmbeddedBroker, start_broker
+from pipelines.supervise.alone import alone_in
 from pipelines.supervise.child import ChildSpec
 from pipelines.supervise.supervisor import Supervisor
 from pipelines.topics_admin import create_topics, topic_specs
@@ -42,7 +43,13 @@ class Up:
         ------
         ChildFailedError
             A process refuses its configuration.
+        ConfigError
+            Another one runs on the same ``state_dir``.
         """
+        with alone_in(self._loaded.state_dir):
+            self._run()
+
+    def _run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._told_to_stop)
         if self._broker_is_embedded:
