@@ -48,6 +48,11 @@ class AlertBook:
         """True when nothing is open and nothing waits to be."""
         return not self._open and not self._pending
 
+    @property
+    def open_alerts(self) -> tuple[Alert, ...]:
+        """The newest revision of every alert that stands."""
+        return tuple(opened.alert for opened in self._open.values())
+
     def update(
         self,
         diagnoses: Iterable[Diagnosis],

@@ -82,6 +82,11 @@ class CellDetector:
         """Layouts of the frames so far: a reader that goes on from a snapshot needs them."""
         return tuple(self._layouts.values())
 
+    @property
+    def open_alerts(self) -> tuple[Alert, ...]:
+        """The newest revision of every alert that stands."""
+        return self._book.open_alerts
+
     def job_event(self, job: Job, event: str) -> None:
         """Take a job's placement; ``left`` ends it, its ranks' series start anew.
 

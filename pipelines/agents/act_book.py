@@ -33,6 +33,9 @@ class Book:
 
     Attributes
     ----------
+    sent_ns, heard_ns
+        When an alert's newest revision was put on its topic, and when it was last told that the
+        alert stands; by alert.
     put
         Hands a message to Kafka; it may be sent more than once, its CloudEvents id is the same.
     """
@@ -44,6 +47,7 @@ class Book:
     decisions: dict[str, Decision] = field(default_factory=dict)
     alerts: dict[str, Alert] = field(default_factory=dict)
     sent_ns: dict[str, int] = field(default_factory=dict)
+    heard_ns: dict[str, int] = field(default_factory=dict)
 
     def restore(self, told: Iterable[DecisionEvent]) -> None:
         """Take up what the journal here and the topic know; the longer history of each holds.
@@ -103,6 +107,8 @@ class Book:
         known = self.alerts.get(alert.alert_id)
         if known is not None and known.revision > alert.revision:
             return False
+        heard_ns = self.heard_ns.get(alert.alert_id, sent_ns)
+        self.heard_ns[alert.alert_id] = max(sent_ns, heard_ns)
         if known is None or known.revision < alert.revision:
             self.alerts[alert.alert_id] = alert
             self.sent_ns[alert.alert_id] = sent_ns
@@ -176,6 +182,9 @@ class Book:
             for alert_id, alert in self.alerts.items()
             if alert_id in about or alert.state is not AlertState.RESOLVED
         }
+        for times in (self.sent_ns, self.heard_ns):
+            for alert_id in times.keys() - self.alerts.keys():
+                del times[alert_id]
 
     def _read(self) -> dict[str, list[DecisionEvent]]:
         events = []
@@ -184,7 +193,8 @@ class Book:
                 if entry.kind == ALERT:
                     alert = decode_alert(entry.payload[_STAMP.size :])
                     self.alerts[alert.alert_id] = alert
-                    (self.sent_ns[alert.alert_id],) = _STAMP.unpack_from(entry.payload)
+                    (sent_ns,) = _STAMP.unpack_from(entry.payload)
+                    self.sent_ns[alert.alert_id] = self.heard_ns[alert.alert_id] = sent_ns
                 else:
                     events.append(decode_event(entry.payload))
             except DecodeError as error:

@@ -23,6 +23,7 @@ _PASSING = frozenset(
         ReasonCode.NO_PROPOSAL,
         ReasonCode.NO_GAIN,
         ReasonCode.DRIVER_UNREACHABLE,
+        ReasonCode.STALE_ALERT,
         ReasonCode.STALE_DATA,
         ReasonCode.ACTION_IN_FLIGHT,
         ReasonCode.COOLDOWN,
@@ -46,11 +47,10 @@ class Cell:
     execution: Execution
     config_hash: str
     _asked_ns: dict[str, int] = field(default_factory=dict)
-    _fresh: set[str] = field(default_factory=set)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def on_alert(self, alert: Alert, *, sent_ns: int) -> None:
-        """Take one revision of an alert, which may come again.
+        """Take one revision of an alert, which comes again as long as it stands.
 
         Parameters
         ----------
@@ -62,7 +62,6 @@ class Cell:
                 return
             if alert.state is AlertState.RESOLVED:
                 self._cancel_waiting(alert)
-                self._fresh.discard(alert.alert_id)
             elif not self.book.of_alert(alert.alert_id):
                 await self._decide(alert, ordinal=1)
         await self.execution.flush()
@@ -137,11 +136,8 @@ class Cell:
         self._asked_ns[alert.alert_id] = now_ns
         sent_ns = self.book.sent_ns.get(alert.alert_id, 0)
         told = ordinal == 1 and now_ns - sent_ns >= _PATIENCE_NS
-        if now_ns - sent_ns <= self.execution.config.stale_seconds * 1e9:
-            self._fresh.add(alert.alert_id)
-        # One that came in late, as a replayed one does, is looked at once, and by its own age.
-        stands = alert.alert_id in self._fresh
-        if ordinal > 1 and not stands:
+        # One that came in late, as a replayed one does, is looked at once.
+        if ordinal > 1 and not self._stands(alert.alert_id, now_ns):
             return
         this_id = decision_id(alert.alert_id, ordinal)
         found = await plan(
@@ -160,11 +156,15 @@ class Cell:
         if ordinal == 1 and self.execution.waits(alert, found.objective, age_ns=now_ns - sent_ns):
             return
         decision = self._begun(alert, this_id, found, Event.PROPOSED)
-        permit = self._permit(decision, alert=alert, found=found, standing=stands)
+        permit = self._permit(decision, alert=alert, found=found)
         if permit.refused is not None and permit.reason_code in _PASSING and not told:
             return
         self.book.add(decision)
         self._go(decision, permit)
+
+    def _stands(self, alert_id: str, now_ns: int) -> bool:
+        age_ns = now_ns - self.book.heard_ns.get(alert_id, 0)
+        return age_ns <= self.execution.config.stale_seconds * 1e9
 
     def _begun(self, alert: Alert, this_id: str, found: Plan, event: Event) -> Decision:
         config = self.execution.config
@@ -191,21 +191,18 @@ class Cell:
         *,
         alert: Alert | None = None,
         found: Plan | None = None,
-        standing: bool = False,
         again: bool = False,
     ) -> guard.Permit:
-        """Ask the guard; an alert that came in fresh and is open is as fresh as its objective."""
+        """Ask the guard; an alert is as old as the last word that it stands."""
         action, effect = decision.action, decision.last.effect
         assert action is not None  # noqa: S101 - only proposals are asked about
         proposal = found.proposal if found is not None else None
         alert_id = decision.last.alert_id if alert is None else alert.alert_id
-        now_ns = self.book.clock.now_ns()
-        stands = (standing or again) and self.book.is_open(alert_id)
         component = "" if effect is None else effect.component
         newest = self.execution.feed.readings(component).newest
         situation = self.book.situation(
             self.execution.view,
-            alert_sent_ns=now_ns if stands else self.book.sent_ns.get(alert_id, 0),
+            alert_sent_ns=self.book.heard_ns.get(alert_id, 0),
             objective=component,
             objective_received_ns=None if newest is None else newest.received_ns,
             besides=decision.decision_id,

@@ -60,11 +60,12 @@ class Worker:
     _unacked: list[EventT[Any]] = field(default_factory=list)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def attach(self, *, snapshot_seconds: float, progress: Progress) -> None:
-        """Attach agents, the snapshot timer, and what happens when partitions move."""
+    def attach(self, *, snapshot_seconds: float, retell_seconds: float, progress: Progress) -> None:
+        """Attach agents, the timers, and what happens when partitions move."""
         self._agent(topics.FRAMES, self._frame, progress)
         self._agent(topics.JOBS, self._job, progress)
         self.app.timer(interval=snapshot_seconds)(self._snapshot_round)
+        self.app.timer(interval=retell_seconds)(self._retell)
         self.app.on_partitions_assigned.connect(self._assigned, weak=False)
         self.app.on_partitions_revoked.connect(self._revoked, weak=False)
 
@@ -130,6 +131,15 @@ class Worker:
                 confidence=alert.confidence,
                 alert_id=alert.alert_id,
             )
+
+    async def _retell(self) -> None:
+        """Tell open alerts again, word for word: they stand, and a broker may have lost them."""
+        try:
+            async with self._lock:
+                for message in messages_of(Output(alerts=tuple(self.cells.standing()))):
+                    await send(self.app, message)
+        except Exception:
+            log.exception("open alerts not told again; tried in the next round")
 
     async def _snapshot_round(self) -> None:
         try:
@@ -232,6 +242,7 @@ async def _work(
     )
     worker.attach(
         snapshot_seconds=loaded.config.detect.snapshot_seconds,
+        retell_seconds=loaded.config.detect.retell_seconds,
         progress=watch_progress(app, health, _WORKER),
     )
     stored = asyncio.Event()

@@ -9,6 +9,7 @@ from cluster.frame import Frame
 from cluster.topology import Topology
 from detectors.cell import CellDetector, Output
 from detectors.jobs import Job, Rank
+from detectors.records import Alert
 from detectors.settings import DetectSettings
 from pipelines import topics
 from pipelines.messages.frames import FrameDecoder
@@ -39,6 +40,7 @@ class _Cell:
     partition: int
     next_offsets: dict[str, int] = field(default_factory=dict)
     is_dirty: bool = False
+    has_read: bool = False
 
 
 class Cells:
@@ -112,6 +114,18 @@ class Cells:
             )
         return taken
 
+    def standing(self) -> list[Alert]:
+        """Return the open alerts of the cells that read something since the last call.
+
+        A cell that hears nothing cannot say that its alerts stand.
+        """
+        alerts: list[Alert] = []
+        for cell in self._cells.values():
+            if cell.has_read:
+                cell.has_read = False
+                alerts += cell.detector.open_alerts
+        return alerts
+
     def dirty_again(self, names: set[str]) -> None:
         """Take back that these cells' snapshots are stored."""
         for name in names & self._cells.keys():
@@ -130,7 +144,7 @@ class Cells:
     @staticmethod
     def _read(cell: _Cell, place: Place) -> None:
         cell.next_offsets[place.log] = place.offset + 1
-        cell.is_dirty = True
+        cell.is_dirty = cell.has_read = True
 
     def _cell(self, name: str, partition: int) -> _Cell:
         cell = self._cells.get(name)

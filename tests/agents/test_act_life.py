@@ -126,10 +126,35 @@ async def test_nobody_decides_and_the_proposal_lapses(tmp_path):
 async def test_approval_is_checked_again_when_it_runs(tmp_path):
     world, cell = await opened(tmp_path, mode=Mode.APPROVE)
     world.clock.seconds = 200.0
+    await cell.on_alert(DEGRADED, sent_ns=199 * SECOND)
     await cell.on_approval(world.ask("approve"))
     assert world.events()[2:] == [Event.APPROVED, Event.SKIPPED_STALE]
     assert world.last().reason_code is ReasonCode.STALE_DATA
     assert world.weights() == FULL
+
+
+async def test_approval_does_nothing_about_an_alert_that_nobody_says_stands(tmp_path):
+    world, cell = await opened(tmp_path, mode=Mode.APPROVE)
+    world.clock.seconds = 200.0
+    await cell.on_approval(world.ask("approve"))
+    assert world.events()[2:] == [Event.APPROVED, Event.SKIPPED_STALE]
+    assert world.last().reason_code is ReasonCode.STALE_ALERT
+    assert world.weights() == FULL
+
+
+async def test_alert_too_old_after_an_outage_is_decided_when_it_is_told_again(tmp_path):
+    world = World(tmp_path, mode=Mode.AUTO)
+    cell = await world.start()
+    world.degraded()
+    world.clock.seconds = 150.0
+    await cell.on_alert(DEGRADED, sent_ns=110 * SECOND)
+    assert world.last("a1-1").reason_code is ReasonCode.STALE_ALERT
+    await cell.on_alert(DEGRADED, sent_ns=159 * SECOND)
+    world.steps(159.0, 2, 2.0)
+    world.clock.seconds = 161.0
+    await cell.tick()
+    await world.settle()
+    assert world.events("a1-2")[-1] is Event.VERIFIED
 
 
 async def test_resolved_alert_cancels_what_waits_for_a_person(tmp_path):

@@ -137,3 +137,18 @@ def test_cells_of_partitions_that_went_elsewhere_are_forgotten(snapshots):
     assert [s.cell for s in made.snapshots(1, {1})] == ["b"]
     made.drop({0})
     assert made.snapshots(2) == []
+
+
+def test_open_alerts_are_told_again_only_by_a_cell_that_hears(snapshots):
+    made = cells(snapshots)
+    world = World()
+    offset = 0
+    told: list = []
+    while not any(alert.state == "opened" for alert in told):
+        world.bad_link = 0.5 if world.second > 80 else 0.0
+        for frame in world.frames():
+            told += made.frame(encode_frame(frame, with_layout=True), CELL, place(offset)).alerts
+            offset += 1
+    opened = [alert.alert_id for alert in told]
+    assert [alert.alert_id for alert in made.standing()] == opened
+    assert made.standing() == []
