@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from cluster import component
 from cluster.frame import SeriesKey
+from pipelines.messages.jobs import collective_of
 from pipelines.wire import jobs_pb2
 
 _KINDS = ("training", "inference")
@@ -39,13 +40,7 @@ def _bad_ranks(announcement: jobs_pb2.JobAnnouncement) -> Iterator[str]:
 def _bad_collectives(announcement: jobs_pb2.JobAnnouncement) -> Iterator[str]:
     ranks = {rank.rank for rank in announcement.ranks}
     for collective in announcement.collectives:
-        unknown = sorted(set(collective.ranks) - ranks)
-        if unknown:
-            yield f"collective {collective.kind!r} names ranks {unknown} that are not announced"
-        for name in ("bytes", "period_seconds"):
-            value = getattr(collective, name)
-            if not 0.0 <= value < float("inf"):
-                yield f"collective {collective.kind!r}: {name} is {value!r}"
+        yield from collective_of(collective).faults(ranks)
 
 
 def step_readings(

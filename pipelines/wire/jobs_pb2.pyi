@@ -49,18 +49,24 @@ class Rank(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., gpu: _Optional[str] = ..., nic: _Optional[str] = ..., micro_batches: _Optional[int] = ..., data_parallel_group: _Optional[int] = ...) -> None: ...
 
 class Collective(_message.Message):
-    __slots__ = ("kind", "algorithm", "bytes", "period_seconds", "ranks")
+    __slots__ = ("kind", "algorithm", "bytes", "period_seconds", "ranks", "phase_seconds", "duration_seconds", "servers")
     KIND_FIELD_NUMBER: _ClassVar[int]
     ALGORITHM_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
     PERIOD_SECONDS_FIELD_NUMBER: _ClassVar[int]
     RANKS_FIELD_NUMBER: _ClassVar[int]
+    PHASE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    DURATION_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_FIELD_NUMBER: _ClassVar[int]
     kind: str
     algorithm: str
     bytes: float
     period_seconds: float
     ranks: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, kind: _Optional[str] = ..., algorithm: _Optional[str] = ..., bytes: _Optional[float] = ..., period_seconds: _Optional[float] = ..., ranks: _Optional[_Iterable[int]] = ...) -> None: ...
+    phase_seconds: float
+    duration_seconds: float
+    servers: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, kind: _Optional[str] = ..., algorithm: _Optional[str] = ..., bytes: _Optional[float] = ..., period_seconds: _Optional[float] = ..., ranks: _Optional[_Iterable[int]] = ..., phase_seconds: _Optional[float] = ..., duration_seconds: _Optional[float] = ..., servers: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StepReport(_message.Message):
     __slots__ = ("step", "at_ns", "step_seconds", "communication_seconds", "rank_compute_seconds", "rank_micro_batches")
