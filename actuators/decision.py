@@ -46,7 +46,9 @@ UNDER_WAY: Final = frozenset(
 )
 RETRYABLE: Final = frozenset({Event.SKIPPED_CONFLICT, Event.SKIPPED_COOLDOWN, Event.SKIPPED_STALE})
 
-_REVERTING: Final = frozenset({ReasonCode.EFFECT_WORSE, ReasonCode.REVERTED_BY_PERSON})
+_REVERTING: Final = frozenset(
+    {ReasonCode.EFFECT_WORSE, ReasonCode.REVERTED_BY_PERSON, ReasonCode.RECOVERED}
+)
 _STAGES: Final = {
     Event.PROPOSED: Stage.PROPOSED,
     Event.ADVISED: Stage.WATCHING,

@@ -68,6 +68,7 @@ class ReasonCode(StrEnum):
     APPROVED_BY_PERSON = "approved_by_person"
     REJECTED_BY_PERSON = "rejected_by_person"
     REVERTED_BY_PERSON = "reverted_by_person"
+    RECOVERED = "recovered"
     APPROVAL_EXPIRED = "approval_expired"
     WITHIN_POLICY = "within_policy"
     WRITTEN = "written"

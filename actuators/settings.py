@@ -67,11 +67,22 @@ class EffectConfig(Config):
 
 
 class RerouteConfig(Config):
-    """``drained_weight_share``: share of its full weight that a degraded link keeps, 0.0 to 1.0."""
+    """How traffic leaves a degraded link, and comes back.
+
+    Attributes
+    ----------
+    drained_weight_share
+        Share of its full weight that a degraded link keeps, 0.0 to 1.0.
+    hold_down_seconds
+        How long a link must be well before its traffic comes back; doubled for every return
+        within the last ``flap_memory_seconds``, which is also the longest hold-down.
+    """
 
     drained_weight_share: float = Field(default=0.05, ge=0.0, lt=1.0)
     full_weight: PositiveInt = 20
     commit_rollback_seconds: PositiveFloat = 60.0
+    hold_down_seconds: PositiveFloat = 300.0
+    flap_memory_seconds: PositiveFloat = 14_400.0
 
     @property
     def drained_weight(self) -> int:

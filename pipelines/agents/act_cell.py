@@ -13,6 +13,7 @@ from actuators.records import Approval, Event, Mode, ReasonCode
 from detectors.records import Alert, AlertState
 from pipelines.agents.act_book import Book
 from pipelines.agents.act_execute import Execution, unmeasured
+from pipelines.agents.act_recover import recovered
 from pipelines.messages.decisions import event_hash
 
 log = structlog.get_logger()
@@ -111,6 +112,8 @@ class Cell:
                 # Only a restart leaves a decision here.
                 self._go(decision, self._permit(decision, again=decision.stage is Stage.READY))
             self.execution.step()
+            for decision, reason in recovered(self.book, self.execution.config):
+                self.execution.revert(decision, ReasonCode.RECOVERED, reason, "trimtab")
             await self._look_again()
 
     async def close(self) -> None:
