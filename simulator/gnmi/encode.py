@@ -15,6 +15,7 @@ _MODULES = {
     "qos": "openconfig-qos",
     "network-instances": "openconfig-network-instance",
     "system": "openconfig-system",
+    "lldp": "openconfig-lldp",
     "ethernet": "openconfig-if-ethernet",
 }
 _BY_PROTO = {

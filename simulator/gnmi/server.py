@@ -27,6 +27,7 @@ _MODELS = (
     ("openconfig-qos", "0.11.0"),
     ("openconfig-network-instance", "4.4.1"),
     ("openconfig-local-routing", "2.1.0"),
+    ("openconfig-lldp", "0.2.1"),
 )
 _GET_TYPES = {
     gnmi_pb2.GetRequest.CONFIG: ("config",),

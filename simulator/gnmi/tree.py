@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simulator.gnmi.config import Enabled, Key, Weight
+from simulator.gnmi.lldp import Neighbour, neighbours
 from simulator.gnmi.paths import Elem, Elems, elem, elems
 from simulator.world.world import World
 
@@ -50,11 +51,14 @@ class Leaf:
 def leaves_of(world: World, switch: str) -> list[Leaf]:
     """Return a switch's leaves, in the order of its list entries."""
     ports = [n for n, (owner, _) in enumerate(world.fabric.wiring.port_names) if owner == switch]
-    leaves = [*_system(world, switch)]
+    leaves = [*_system(world, switch), *_lldp_system(switch)]
     for port in ports:
         leaves += _interface(world, port)
     for port in ports:
         leaves += _queue(world, port)
+    heard = neighbours(world)
+    for port in ports:
+        leaves += _lldp(world, port, heard[port])
     if switch in world.names.leaves:
         leaves += _routes(world, world.names.leaves.index(switch))
     return leaves
@@ -69,6 +73,11 @@ def _system(world: World, switch: str) -> Iterator[Leaf]:
         type="uint64",
         read=lambda: world.start_ns,
     )
+
+
+def _lldp_system(switch: str) -> Iterator[Leaf]:
+    relative = elems("state", "system-name")
+    yield Leaf(entry=elems("lldp"), relative=relative, type="string", read=lambda: switch)
 
 
 def _interface(world: World, port: int) -> Iterator[Leaf]:
@@ -166,6 +175,33 @@ def _queue(world: World, port: int) -> Iterator[Leaf]:
         yield Leaf(
             entry=entry, relative=elems("state", leaf), type="uint64", read=read, counts=True
         )
+
+
+def _lldp(world: World, port: int, heard: Neighbour) -> Iterator[Leaf]:
+    """Yield a port's neighbour, which is there while the port is up."""
+    name = world.fabric.wiring.port_names[port][1]
+    entry = (
+        *elems("lldp", "interfaces"),
+        elem("interface", name=name),
+        *elems("neighbors"),
+        elem("neighbor", id="1"),
+    )
+
+    def while_up(value: str | bool) -> Read:
+        return lambda: value if world.fabric.port_up()[port] else None
+
+    state: list[tuple[str, LeafType, str]] = [
+        ("id", "string", "1"),
+        ("system-name", "string", heard.system_name),
+        ("port-id", "string", heard.port_id),
+        ("port-id-type", "enum", "INTERFACE_NAME"),
+    ]
+    for leaf, kind, value in state:
+        yield Leaf(entry=entry, relative=elems("state", leaf), type=kind, read=while_up(value))
+    capability = f"openconfig-lldp-types:{heard.capability}"
+    entry = (*entry, *elems("capabilities"), elem("capability", name=capability))
+    yield Leaf(entry=entry, relative=elems("state", "name"), type="enum", read=while_up(capability))
+    yield Leaf(entry=entry, relative=elems("state", "enabled"), type="bool", read=while_up(True))
 
 
 def _routes(world: World, own: int) -> Iterator[Leaf]:

@@ -69,6 +69,7 @@ async def test_get_of_the_root_names_the_module_of_each_top():
     tree = json.loads(told.notification[0].update[0].val.json_ietf_val)
     assert sorted(tree) == [
         "openconfig-interfaces:interfaces",
+        "openconfig-lldp:lldp",
         "openconfig-network-instance:network-instances",
         "openconfig-qos:qos",
         "openconfig-system:system",
