@@ -1,13 +1,23 @@
 """What a simulated cluster consists of, and its constants."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 _GIGA = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FabricScenario:
-    """Leaves and spines, one uplink per pair, ``hosts_per_leaf`` hosts with a NIC per GPU."""
+    """Leaves and spines, one uplink per pair, ``hosts_per_leaf`` hosts with a NIC per GPU.
+
+    Attributes
+    ----------
+    balance
+        What leaves do with a flow that no rule pins: ``spray`` its packets over all uplinks by
+        weight, or ``hash`` it onto one.
+    source_port_rules
+        Leaves have a static rule per uplink that pins a class of source ports to it.
+    """
 
     leaves: int = 4
     spines: int = 4
@@ -18,6 +28,8 @@ class FabricScenario:
     nic_goodput_ratio: float = 0.95
     full_weight: int = 20
     bit_error_ratio: float = 1e-8
+    balance: Literal["spray", "hash"] = "spray"
+    source_port_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,4 +97,13 @@ class Scenario:
     serving: ServingScenario = field(default_factory=ServingScenario)
 
 
-SCENARIOS = {"first_light": Scenario()}
+SCENARIOS = {
+    "first_light": Scenario(),
+    # Full bisection and no room to spare: where flows go decides how fast the job is.
+    "network": Scenario(
+        name="network",
+        fabric=FabricScenario(
+            uplink_bits_per_second=800 * _GIGA, balance="hash", source_port_rules=True
+        ),
+    ),
+}

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from cluster.fairness import max_min_rates
 from simulator.world.names import Names
+from simulator.world.steering import ANY_PORT, Steering, hashed
 from simulator.world.wiring import Wiring, wire
 
 _PACKET_BYTES = 4096.0
@@ -37,6 +38,7 @@ class Flow:
     source: int
     target: int
     nic: int | None = None
+    source_port: int = ANY_PORT
 
 
 @dataclass
@@ -63,6 +65,7 @@ class Fabric:
     names: Names
     rng: np.random.Generator
     wiring: Wiring = field(init=False)
+    steering: Steering = field(init=False)
     weights: dict[tuple[int, int, int], int | None] = field(init=False)
     enabled: NDArray[np.bool_] = field(init=False)
     fault_level: NDArray[np.float64] = field(init=False)
@@ -76,6 +79,7 @@ class Fabric:
     def __post_init__(self) -> None:
         scenario = self.names.scenario.fabric
         self.wiring = wire(self.names)
+        self.steering = Steering(self.names)
         leaves, spines = range(scenario.leaves), range(scenario.spines)
         full = scenario.full_weight
         self.weights = {(n, m, s): full for n in leaves for m in leaves if n != m for s in spines}
@@ -135,12 +139,30 @@ class Fabric:
             if ends[0] != ends[1]:
                 if not shares[ends].any():
                     continue
-                usage[row, self.wiring.up[ends[0]]] = shares[ends]
-                usage[row, self.wiring.down[ends[1]]] = shares[ends]
+                way = self._way(flow, ends, shares[ends])
+                usage[row, self.wiring.up[ends[0]]] = way
+                usage[row, self.wiring.down[ends[1]]] = way
             nics = slice(None) if flow.nic is None else slice(flow.nic, flow.nic + 1)
             for links in (self.wiring.host_up[flow.source], self.wiring.host_down[flow.target]):
                 usage[row, links[nics]] = 1.0 / len(links[nics])
         return usage
+
+    def _way(
+        self, flow: Flow, ends: tuple[int, int], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return a flow's share by spine; a rule whose path is down is passed over."""
+        spine = self.steering.pinned(ends[0], flow.source_port)
+        if spine is None or not self._is_usable(ends, spine):
+            if self.names.scenario.fabric.balance == "spray" or flow.nic is None:
+                return shares
+            spine = hashed((flow.source, flow.target, flow.nic), shares)
+        way = np.zeros(len(shares))
+        way[spine] = 1.0
+        return way
+
+    def _is_usable(self, ends: tuple[int, int], spine: int) -> bool:
+        up = self.link_up()
+        return bool(up[self.wiring.up[ends[0], spine]] and up[self.wiring.down[ends[1], spine]])
 
     def rates(self, usage: NDArray[np.float64], demand: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rate of each flow, bits per second."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from simulator.scenario import TrainingScenario
 from simulator.world.fabric import Flow
 from simulator.world.names import Names
+from simulator.world.steering import ANY_PORT, PORTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,8 @@ class Training:
         By rank, of the step under way.
     wanted
         By rank, from the next step on.
+    source_ports
+        What each rank's connection sends from; 0 = whatever the host picks.
     ring_rate
         Bits per second of the slowest ring flow.
     finished
@@ -42,6 +45,7 @@ class Training:
     rng: np.random.Generator
     micro_batches: NDArray[np.int64] = field(init=False)
     wanted: NDArray[np.int64] = field(init=False)
+    source_ports: NDArray[np.int64] = field(init=False)
     speed: NDArray[np.float64] = field(init=False)
     ring_rate: float = 0.0
     number: int = 0
@@ -53,6 +57,7 @@ class Training:
     def __post_init__(self) -> None:
         self.micro_batches = np.full(self.ranks, self.scenario.micro_batches, dtype=np.int64)
         self.wanted = self.micro_batches.copy()
+        self.source_ports = np.zeros(self.ranks, dtype=np.int64)
         self.speed = np.ones(self.ranks)
         self._draw_noise()
 
@@ -71,11 +76,16 @@ class Training:
 
     def flows(self) -> list[Flow]:
         """Return the ring's flows, one a rank, to the same rail of the next host."""
-        hosts = self.names.training_hosts
+        hosts, nics = self.names.training_hosts, self.names.scenario.fabric.gpus_per_host
         return [
-            Flow(source=host, target=hosts[(n + 1) % len(hosts)], nic=nic)
+            Flow(
+                source=host,
+                target=hosts[(n + 1) % len(hosts)],
+                nic=nic,
+                source_port=int(self.source_ports[n * nics + nic]),
+            )
             for n, host in enumerate(hosts)
-            for nic in range(self.names.scenario.fabric.gpus_per_host)
+            for nic in range(nics)
         ]
 
     def assign(self, values: dict[int, int]) -> str:
@@ -90,6 +100,19 @@ class Training:
         if wanted.sum() != self.wanted.sum():
             return f"the job's total would become {wanted.sum()}, not {self.wanted.sum()}"
         self.wanted = wanted
+        return ""
+
+    def connect(self, ports: dict[int, int]) -> str:
+        """Let ranks connect from other source ports, 0 = any; return why not, empty when done."""
+        for rank, port in ports.items():
+            if not 0 <= rank < self.ranks:
+                return f"no rank {rank}, there are {self.ranks}"
+            if port != ANY_PORT and port not in PORTS:
+                return (
+                    f"rank {rank}: source port {port} is not of {PORTS.start} to {PORTS.stop - 1}"
+                )
+        for rank, port in ports.items():
+            self.source_ports[rank] = port
         return ""
 
     def compute_seconds(self) -> NDArray[np.float64]:
