@@ -35,18 +35,20 @@ class JobAnnouncement(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., cell: _Optional[str] = ..., kind: _Optional[str] = ..., ranks: _Optional[_Iterable[_Union[Rank, _Mapping]]] = ..., collectives: _Optional[_Iterable[_Union[Collective, _Mapping]]] = ..., priority: _Optional[int] = ..., at_ns: _Optional[int] = ...) -> None: ...
 
 class Rank(_message.Message):
-    __slots__ = ("rank", "gpu", "nic", "micro_batches", "data_parallel_group")
+    __slots__ = ("rank", "gpu", "nic", "micro_batches", "data_parallel_group", "source_ports")
     RANK_FIELD_NUMBER: _ClassVar[int]
     GPU_FIELD_NUMBER: _ClassVar[int]
     NIC_FIELD_NUMBER: _ClassVar[int]
     MICRO_BATCHES_FIELD_NUMBER: _ClassVar[int]
     DATA_PARALLEL_GROUP_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_PORTS_FIELD_NUMBER: _ClassVar[int]
     rank: int
     gpu: str
     nic: str
     micro_batches: int
     data_parallel_group: int
-    def __init__(self, rank: _Optional[int] = ..., gpu: _Optional[str] = ..., nic: _Optional[str] = ..., micro_batches: _Optional[int] = ..., data_parallel_group: _Optional[int] = ...) -> None: ...
+    source_ports: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, rank: _Optional[int] = ..., gpu: _Optional[str] = ..., nic: _Optional[str] = ..., micro_batches: _Optional[int] = ..., data_parallel_group: _Optional[int] = ..., source_ports: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Collective(_message.Message):
     __slots__ = ("kind", "algorithm", "bytes", "period_seconds", "ranks", "phase_seconds", "duration_seconds", "servers")
@@ -95,12 +97,14 @@ class Directive(_message.Message):
     def __init__(self, directive_id: _Optional[str] = ..., parameter: _Optional[str] = ..., values: _Optional[_Iterable[_Union[RankValue, _Mapping]]] = ...) -> None: ...
 
 class RankValue(_message.Message):
-    __slots__ = ("rank", "value")
+    __slots__ = ("rank", "value", "connection")
     RANK_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
     rank: int
     value: float
-    def __init__(self, rank: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+    connection: int
+    def __init__(self, rank: _Optional[int] = ..., value: _Optional[float] = ..., connection: _Optional[int] = ...) -> None: ...
 
 class DirectiveResult(_message.Message):
     __slots__ = ("directive_id", "state", "detail")
