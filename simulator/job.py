@@ -5,7 +5,7 @@ from pipelines.wire import jobs_pb2
 from simulator.world.training import Step
 from simulator.world.world import World
 
-_PARAMETER = "micro_batches"
+_PARAMETERS = ("micro_batches", "source_port")
 _PRIORITY = 10
 
 
@@ -32,18 +32,27 @@ class JobReporter:
 
 
 def apply(world: World, directive: jobs_pb2.Directive) -> str:
-    """Give ranks their shares from the next step on; return why not, empty when done."""
-    if directive.parameter != _PARAMETER:
-        return f"parameter is {directive.parameter!r}, not {_PARAMETER!r}"
+    """Give ranks shares or source ports, from the next step on; return why not, empty when done."""
+    if directive.parameter not in _PARAMETERS:
+        return f"parameter is {directive.parameter!r}, not one of {_PARAMETERS}"
     odd = [v.rank for v in directive.values if v.value != int(v.value)]
     if odd:
-        return f"ranks {odd} are given parts of a micro-batch"
-    return world.training.assign({v.rank: int(v.value) for v in directive.values})
+        return f"ranks {odd} are not given whole numbers"
+    values = {v.rank: int(v.value) for v in directive.values}
+    if directive.parameter == "micro_batches":
+        return world.training.assign(values)
+    if not world.scenario.fabric.source_port_rules:
+        return "source ports cannot be chosen"
+    others = [v.rank for v in directive.values if v.connection]
+    if others:
+        return f"ranks {others} have one connection"
+    return world.training.connect(values)
 
 
 def announcement(world: World) -> jobs_pb2.JobAnnouncement:
     """Return the job as it is now."""
     names, training = world.names, world.training
+    chooses = world.scenario.fabric.source_port_rules
     ranks = []
     for rank in range(training.ranks):
         host, gpu = training.place_of(rank)
@@ -55,6 +64,7 @@ def announcement(world: World) -> jobs_pb2.JobAnnouncement:
                 nic=f"nic/{name}:{names.nic(gpu)}",
                 micro_batches=int(training.wanted[rank]),
                 data_parallel_group=gpu,
+                source_ports=[int(training.source_ports[rank])] if chooses else [],
             )
         )
     gpus = world.scenario.fabric.gpus_per_host

@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
+from cluster.steptimes import FittedStepTimes
 from pipelines.wire import jobs_pb2, jobs_pb2_grpc
 from simulator.job import JobReporter, announcement, apply
-from tests.simulator.worlds import first_light
+from simulator.scenario import SCENARIOS
+from simulator.world.world import World
+from tests.simulator.worlds import START_NS, first_light
 
 
 class Channel(jobs_pb2_grpc.JobChannelServicer):
@@ -55,8 +58,11 @@ def test_the_job_announces_its_ranks_and_rings():
     [
         (directive(r0=15, r1=17), ""),
         (directive(r0=15), "the job's total would become 511, not 512"),
-        (directive(r0=15.5, r1=16.5), "ranks [0, 1] are given parts of a micro-batch"),
-        (jobs_pb2.Directive(parameter="batch"), "parameter is 'batch', not 'micro_batches'"),
+        (directive(r0=15.5, r1=16.5), "ranks [0, 1] are not given whole numbers"),
+        (
+            jobs_pb2.Directive(parameter="batch"),
+            "parameter is 'batch', not one of ('micro_batches', 'source_port')",
+        ),
     ],
 )
 def test_a_directive_is_applied_or_refused_with_its_reason(asked, why):
@@ -64,6 +70,18 @@ def test_a_directive_is_applied_or_refused_with_its_reason(asked, why):
     assert apply(world, asked) == why
     assert apply(world, asked) == why  # twice equals once
     assert world.training.wanted.tolist()[:2] == ([16, 16] if why else [15, 17])
+
+
+def test_source_ports_are_told_and_taken_where_leaves_have_rules_for_them():
+    world = World(SCENARIOS["network"], 1, START_NS, FittedStepTimes())
+    asked = jobs_pb2.Directive(
+        parameter="source_port", values=[jobs_pb2.RankValue(rank=3, value=50176)]
+    )
+    assert apply(world, asked) == ""
+    assert [list(r.source_ports) for r in announcement(world).ranks[2:4]] == [[0], [50176]]
+    assert apply(first_light(), asked) == "source ports cannot be chosen"
+    asked.values[0].connection = 1
+    assert apply(world, asked) == "ranks [3] have one connection"
 
 
 async def test_over_the_channel_steps_are_told_and_directives_answered():
