@@ -1,5 +1,6 @@
 """Reading the configuration; what is wrong is told with file, key and what is allowed."""
 
+import json
 import os
 import tomllib
 from dataclasses import dataclass, replace
@@ -58,14 +59,23 @@ def load(path: Path) -> Loaded:
     ConfigError
         A file cannot be read, is no TOML, or has a key or value that is not allowed.
     """
-    raw = _toml(path)
+    config = load_config(path)
+    topology = read_as(Topology, path.parent / config.deployment.topology_file)
+    return Loaded(path=path.absolute(), config=config, topology=topology)
+
+
+def load_config(path: Path) -> TrimtabConfig:
+    """Return the configuration alone, without the topology it names; raises as `load`."""
+    raw = _raw(path)
     for variable, section in ((BROKER_URL, "broker"), (DATABASE_URL, "database")):
         if variable in os.environ:
             raw.setdefault(section, {})["url"] = os.environ[variable]
-    config = _checked(TrimtabConfig, raw, path)
-    topology_path = path.parent / config.deployment.topology_file
-    topology = _checked(Topology, _toml(topology_path), topology_path)
-    return Loaded(path=path.absolute(), config=config, topology=topology)
+    return _checked(TrimtabConfig, raw, path)
+
+
+def read_as(model: type[T], path: Path) -> T:
+    """Return what a TOML file, or a file whose name ends in ``.json``, holds; raises as `load`."""
+    return _checked(model, _raw(path), path)
 
 
 def read_secret(path: Path) -> str:
@@ -85,13 +95,18 @@ def read_secret(path: Path) -> str:
     return secret
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _raw(path: Path) -> dict[str, Any]:
+    form = "JSON" if path.suffix == ".json" else "TOML"
     try:
-        return tomllib.loads(path.read_text())
+        text = path.read_text()
+        raw = json.loads(text) if form == "JSON" else tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not {form}: {error}") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path}: holds no table of keys")
+    return raw
 
 
 def _checked(model: type[T], raw: dict[str, Any], path: Path) -> T:
