@@ -11,6 +11,7 @@ from cluster.topology import Link, Topology
 
 _LEAF = 1
 _SAME = 1e-6
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,11 +157,14 @@ class Consistency:
     def _islands(self) -> Iterator[Finding]:
         parts = _components(self._tiers, [(a, b) for a, b, _ in self._fabric_links])
         for members in sorted(parts, key=len, reverse=True)[1:]:
-            shown = ", ".join(members[:5]) + (", …" if len(members) > 5 else "")  # noqa: PLR2004 - enough to find it
             yield Finding(
                 kind="island",
                 component=f"switch/{members[0]}",
-                text=f"no link joins these {len(members)} switches with the others: {shown}",
+                text="no link joins it with another switch"
+                if len(members) == 1
+                else f"no link joins these {len(members)} switches with the others: "
+                + ", ".join(members[:_SHOWN])
+                + (", …" if len(members) > _SHOWN else ""),
             )
 
     def _loose_hosts(self) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ _COMMANDS: Final = {
     "decisions": "facts",
     "demo": "demo",
     "detect": "processes",
+    "discover": "discover",
     "explain": "facts",
     "migrate": "checks",
     "record": "processes",
