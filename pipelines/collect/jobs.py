@@ -22,6 +22,7 @@ log = structlog.get_logger()
 
 _APPLY_SECONDS: Final = 10.0
 _JOBS_REMEMBERED: Final = 1000
+_STEPS_REMEMBERED: Final = 256
 _SERVER_OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -69,6 +70,7 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
         self._token = token
         self._joined: dict[str, _Job] = {}
         self._states: OrderedDict[str, jobs_pb2.JobState] = OrderedDict()
+        self._steps: dict[str, OrderedDict[tuple[int, int], None]] = {}
 
     async def Join(  # noqa: N802 - the name is the protocol's
         self, requests: AsyncIterator[jobs_pb2.JobMessage], context: Any
@@ -140,7 +142,8 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
         state.announcement.CopyFrom(announcement)
         self._states.move_to_end(job_id)
         while len(self._states) > _JOBS_REMEMBERED:
-            self._states.popitem(last=False)
+            forgotten, _ = self._states.popitem(last=False)
+            self._steps.pop(forgotten, None)
         if older is not None:
             older.leave()
         self._tell(job, "joined" if older is None else "changed")
@@ -184,6 +187,9 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
         state = self._states.get(announcement.job_id)
         if state is not None:
             state.last_step.CopyFrom(report)
+        if self._is_repeated(report, announcement.job_id):
+            REFUSED.labels("samples", "repeated_step").inc()
+            return
         unknown = unknown_ranks(announcement, report)
         if unknown:
             REFUSED.labels("samples", "unknown_rank").inc(unknown)
@@ -193,6 +199,17 @@ class JobChannel(jobs_pb2_grpc.JobChannelServicer):
             report.at_ns or self._clock.now_ns(),
             step_readings(announcement, report),
         )
+
+    def _is_repeated(self, report: jobs_pb2.StepReport, job_id: str) -> bool:
+        """Tell whether a job that was started again tells a step again."""
+        seen = self._steps.setdefault(job_id, OrderedDict())
+        step = (report.step, report.at_ns)
+        if report.at_ns and step in seen:
+            return True
+        seen[step] = None
+        if len(seen) > _STEPS_REMEMBERED:
+            seen.popitem(last=False)
+        return False
 
     async def repeat(self, every_seconds: float) -> None:
         """Tell again and again, word for word, what the joined jobs told last.

@@ -84,6 +84,23 @@ DIRECTIVE = jobs_pb2.Directive(
 )
 
 
+def _last_step(server):
+    state = server.channel._states.get("pretrain")
+    return 0 if state is None else state.last_step.step
+
+
+async def test_step_that_a_restarted_job_tells_again_is_one_step(server):
+    for steps in ((1, 2, 3), (2, 3, 4)):
+        async with JobClient(server.address, announcement(), refuse) as client:
+            for step in steps:
+                client.step(jobs_pb2.StepReport(step=step, at_ns=step, step_seconds=1.0))
+            last = steps[-1]
+            await until(lambda at=last: _last_step(server) == at)
+            server.frames.flush()
+    readings = server.sent.readings()
+    assert readings["job/pretrain", "train_step_seconds", ""] == [(n, 1.0) for n in (1, 2, 3, 4)]
+
+
 async def test_steps_become_readings_of_the_job_and_of_each_ranks_gpu(server):
     report = jobs_pb2.StepReport(
         step=1,
