@@ -13,6 +13,7 @@ from gnmi_pb import gnmi_pb2_grpc
 
 from simulator.gnmi.commit import Commits, CommitState
 from simulator.gnmi.config import SwitchConfig
+from simulator.gnmi.device import WorldDevice
 from simulator.gnmi.server import Credentials, GnmiService
 from simulator.gnmi.tree import leaves_of
 from simulator.http.control import ControlApi
@@ -116,13 +117,11 @@ class Servers:
         kept = self.state.commits.setdefault(switch, CommitState())
         commits = Commits(SwitchConfig(world, switch), kept)
         self.commits.append(commits)
+        device = WorldDevice(
+            world=world, tree=leaves_of(world, switch), commits=commits, save=self.save
+        )
         service = GnmiService(
-            world=world,
-            clock=self.state.clock,
-            leaves=leaves_of(world, switch),
-            commits=commits,
-            credentials=self.access.credentials,
-            save=self.save,
+            device=device, clock=self.state.clock, credentials=self.access.credentials
         )
         server = grpc.aio.server(options=_OPTIONS)
         gnmi_pb2_grpc.add_gNMIServicer_to_server(service, server)

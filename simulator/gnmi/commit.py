@@ -1,15 +1,25 @@
 """The commit-confirmed and master-arbitration extensions of Set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import grpc
 from gnmi_pb import gnmi_ext_pb2
 
-from simulator.gnmi.config import Key, SwitchConfig, Value
 from simulator.gnmi.errors import GnmiError, invalid, precondition
 
 _USUAL_ROLLBACK_NS = 600 * 10**9
+
+
+class Configuration(Protocol):
+    """What can be kept, and brought back whole."""
+
+    def snapshot(self) -> Mapping[Any, Any]: ...
+
+    def write(self, values: Mapping[Any, Any]) -> None:
+        """Bring what is named to these values, at once."""
+        ...
 
 
 @dataclass(slots=True)
@@ -18,7 +28,7 @@ class Pending:
 
     commit_id: str
     deadline_ns: int
-    before: dict[Key, Value]
+    before: Mapping[Any, Any]
 
 
 @dataclass(slots=True)
@@ -39,7 +49,7 @@ class CommitState:
 class Commits:
     """Applies the extensions of a Set to a switch."""
 
-    config: SwitchConfig
+    config: Configuration
     state: CommitState
 
     def arbitrate(self, extensions: Sequence[gnmi_ext_pb2.Extension]) -> None:

@@ -11,24 +11,13 @@ import grpc
 from gnmi_pb import gnmi_pb2, gnmi_pb2_grpc
 
 from simulator.clock import VirtualClock
-from simulator.gnmi.commit import Commits, commit_of
-from simulator.gnmi.edit import edits
 from simulator.gnmi.encode import JSON_IETF, PROTO, LeafEncoder, subtree, tops
 from simulator.gnmi.errors import GnmiError, invalid, unimplemented
 from simulator.gnmi.paths import Elems, covers, from_message, to_message, to_text
 from simulator.gnmi.subscribe import Reading, Timed, check_origin, present, selected, timed
 from simulator.gnmi.tree import Leaf
-from simulator.world.world import World
 
 _VERSION = "0.10.0"
-_MODELS = (
-    ("openconfig-interfaces", "3.7.1"),
-    ("openconfig-if-ethernet", "2.14.0"),
-    ("openconfig-qos", "0.11.0"),
-    ("openconfig-network-instance", "4.4.1"),
-    ("openconfig-local-routing", "2.1.0"),
-    ("openconfig-lldp", "0.2.1"),
-)
 _GET_TYPES = {
     gnmi_pb2.GetRequest.CONFIG: ("config",),
     gnmi_pb2.GetRequest.STATE: ("state",),
@@ -36,9 +25,38 @@ _GET_TYPES = {
 }
 
 
-class Saver(Protocol):
-    def __call__(self) -> None:
-        """Keep the world as it is now, so that a change survives the simulator's death."""
+class Device(Protocol):
+    """What a switch is: its leaves, its time, and how it takes a Set.
+
+    Attributes
+    ----------
+    models
+        Name and version of the YANG modules it tells of.
+    time_ns
+        Device time of the readings.
+    tick_ns
+        Its readings change no more often.
+    """
+
+    @property
+    def models(self) -> Sequence[tuple[str, str]]: ...
+
+    @property
+    def time_ns(self) -> int: ...
+
+    @property
+    def tick_ns(self) -> int: ...
+
+    def leaves(self) -> Sequence[Leaf]: ...
+
+    async def change(self, request: gnmi_pb2.SetRequest) -> None:
+        """Do what a Set asks, and return when it is in force.
+
+        Raises
+        ------
+        GnmiError
+            It is refused, and nothing has changed.
+        """
         ...
 
 
@@ -64,19 +82,13 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        world: World,
+        device: Device,
         clock: VirtualClock,
-        leaves: Sequence[Leaf],
-        commits: Commits,
         credentials: Credentials,
-        save: Saver,
     ) -> None:
-        self._world = world
+        self._device = device
         self._clock = clock
-        self._leaves = leaves
-        self._commits = commits
         self._credentials = credentials
-        self._save = save
 
     async def Capabilities(  # noqa: N802 - gRPC's name
         self, request: gnmi_pb2.CapabilityRequest, context: Any
@@ -84,7 +96,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         del request, context
         models = [
             gnmi_pb2.ModelData(name=name, organization="OpenConfig working group", version=version)
-            for name, version in _MODELS
+            for name, version in self._device.models
         ]
         return gnmi_pb2.CapabilityResponse(
             supported_models=models,
@@ -117,7 +129,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         found = present(
             [
                 (leaf, leaf.read())
-                for leaf in selected(pattern, self._leaves)
+                for leaf in selected(pattern, self._device.leaves())
                 if containers is None or any(e.name in containers for e in leaf.relative)
             ]
         )
@@ -125,7 +137,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
             raise GnmiError(grpc.StatusCode.NOT_FOUND, f"nothing at {to_text(pattern)}")
         if encoding == JSON_IETF:
             return self._as_json(request, pattern, found)
-        return self._encoder(request, encoding).notifications(found, self._world.time_ns)
+        return self._encoder(request, encoding).notifications(found, self._device.time_ns)
 
     def _as_json(
         self, request: gnmi_pb2.GetRequest, pattern: Elems, found: list[Reading]
@@ -133,7 +145,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         prefix = gnmi_pb2.Path(target=request.prefix.target, origin=request.prefix.origin)
         return [
             gnmi_pb2.Notification(
-                timestamp=self._world.time_ns,
+                timestamp=self._device.time_ns,
                 prefix=prefix,
                 update=[
                     gnmi_pb2.Update(
@@ -154,35 +166,18 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
     ) -> gnmi_pb2.SetResponse:
         try:
             self._check_credentials(context)
-            self._change(request)
+            check_origin(request.prefix)
+            await self._device.change(request)
         except GnmiError as error:
             await context.abort(error.code, error.details)
             raise
-        self._save()
         return gnmi_pb2.SetResponse(
-            prefix=request.prefix, response=_results(request), timestamp=self._world.time_ns
+            prefix=request.prefix, response=_results(request), timestamp=self._device.time_ns
         )
 
     def _check_credentials(self, context: Any) -> None:
         if not self._credentials.fit(context):
             raise GnmiError(grpc.StatusCode.UNAUTHENTICATED, "wrong username or password")
-
-    def _change(self, request: gnmi_pb2.SetRequest) -> None:
-        check_origin(request.prefix)
-        now_ns = self._world.time_ns
-        self._commits.arbitrate(request.extension)
-        commit = commit_of(request.extension)
-        changes_something = bool(
-            request.delete or request.replace or request.update or request.union_replace
-        )
-        if commit is not None and commit.WhichOneof("action") != "commit":
-            if changes_something:
-                raise invalid("a commit cannot be amended once issued")
-            self._commits.conclude(commit, now_ns)
-            return
-        changed = edits(request, self._leaves)
-        self._commits.begin(commit, now_ns)
-        self._commits.config.write(changed)
 
     async def Subscribe(  # noqa: N802 - gRPC's name
         self, requests: AsyncIterator[gnmi_pb2.SubscribeRequest], context: Any
@@ -210,10 +205,11 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         requests: AsyncIterator[gnmi_pb2.SubscribeRequest],
     ) -> AsyncIterator[gnmi_pb2.SubscribeResponse]:
         """Answer ONCE, and POLL as often as the client asks."""
+        every = self._device.leaves()
         leaves = [
             leaf
             for subscription in asked.subscription
-            for leaf in selected(from_message(asked.prefix, subscription.path), self._leaves)
+            for leaf in selected(from_message(asked.prefix, subscription.path), every)
         ]
         check_origin(asked.prefix, *(s.path for s in asked.subscription))
         for answer in self._now(leaves, encoder, updates_only=asked.updates_only):
@@ -230,14 +226,14 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         self, leaves: list[Leaf], encoder: LeafEncoder, *, updates_only: bool
     ) -> list[gnmi_pb2.SubscribeResponse]:
         readings = [] if updates_only else present([(leaf, leaf.read()) for leaf in leaves])
-        return [*_updates(encoder, readings, self._world.time_ns), _synced()]
+        return [*_updates(encoder, readings, self._device.time_ns), _synced()]
 
     async def _stream(
         self, asked: gnmi_pb2.SubscriptionList, encoder: LeafEncoder
     ) -> AsyncIterator[gnmi_pb2.SubscribeResponse]:
-        tick_ns = int(self._world.scenario.tick_seconds * 1e9)
-        streams = [s for s in timed(asked, self._leaves, tick_ns=tick_ns) if s.leaves]
-        now_ns = self._world.time_ns
+        leaves, tick_ns = self._device.leaves(), self._device.tick_ns
+        streams = [s for s in timed(asked, leaves, tick_ns=tick_ns) if s.leaves]
+        now_ns = self._device.time_ns
         for stream in streams:
             readings = stream.start(now_ns)
             if not asked.updates_only:
@@ -248,7 +244,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
             await asyncio.Event().wait()
         while True:
             await self._until_due(streams)
-            now_ns = self._world.time_ns
+            now_ns = self._device.time_ns
             for stream in streams:
                 for answer in _updates(encoder, stream.take(now_ns), now_ns):
                     yield answer
@@ -256,7 +252,7 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
     async def _until_due(self, streams: list[Timed]) -> None:
         due_ns = min(stream.due_ns for stream in streams)
         await self._clock.sleep_until(due_ns)
-        while self._world.time_ns < due_ns:  # its tick has not come
+        while self._device.time_ns < due_ns:  # its tick has not come
             await self._clock.sleep_until(self._clock.now_ns() + 10_000_000)
 
     def _encoder(
