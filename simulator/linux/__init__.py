@@ -1,0 +1,1 @@
+"""A leaf-spine fabric of Linux network namespaces: switches that speak gNMI and really forward."""
