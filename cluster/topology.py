@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
@@ -57,6 +58,27 @@ class Route(Config):
             f"/protocols/protocol[identifier=STATIC][name={self.protocol}]"
             f"/static-routes/static[prefix={self.prefix}]"
             f"/next-hops/next-hop[index={next_hop.index}]/config/wecmp-weight"
+        )
+
+
+class SourcePortRule(Config):
+    """A static rule of a switch: what is sent from these ports leaves by this interface.
+
+    Hosts choose a path by the port that they send from; both ends of the range belong to it.
+    """
+
+    switch: str
+    interface: str
+    first_port: int = Field(ge=1, le=65535)
+    last_port: int = Field(ge=1, le=65535)
+    policy: str = "trimtab"
+    sequence: PositiveInt
+
+    def path(self, leaf: str) -> str:
+        """Return the gNMI path of a leaf of the rule (openconfig-policy-forwarding)."""
+        return (
+            "/network-instances/network-instance[name=default]/policy-forwarding/policies"
+            f"/policy[policy-id={self.policy}]/rules/rule[sequence-id={self.sequence}]/{leaf}"
         )
 
 
@@ -127,13 +149,19 @@ class Topology(Config):
     hosts: tuple[Host, ...] = ()
     links: tuple[Link, ...] = ()
     routes: tuple[Route, ...] = ()
+    source_port_rules: tuple[SourcePortRule, ...] = ()
     gpus: tuple[Gpu, ...] = ()
     services: tuple[Service, ...] = ()
     peer_groups: tuple[PeerGroup, ...] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Topology":
-        faults = [*self._duplicates(), *self._loose_ends(), *self._loose_routes()]
+        faults = [
+            *self._duplicates(),
+            *self._loose_ends(),
+            *self._loose_routes(),
+            *self._loose_rules(),
+        ]
         if faults:
             raise ValueError("; ".join(faults))
         return self
@@ -185,6 +213,25 @@ class Topology(Config):
             for owner in (link.lower.partition(":")[0], link.upper.partition(":")[0])
             if owner not in self.cells
         ]
+
+    def _loose_rules(self) -> list[str]:
+        faults = []
+        by_switch: dict[str, list[SourcePortRule]] = {}
+        for rule in self.source_port_rules:
+            by_switch.setdefault(rule.switch, []).append(rule)
+            at = f"source port rule {rule.sequence} of {rule.switch!r}"
+            if f"{rule.switch}:{rule.interface}" not in self.links_by_port:
+                faults.append(f"{at}: no link at {rule.switch}:{rule.interface}")
+            if rule.first_port > rule.last_port:
+                faults.append(f"{at}: ports {rule.first_port} to {rule.last_port} run backwards")
+        for switch, rules in by_switch.items():
+            rules.sort(key=lambda rule: rule.first_port)
+            faults += [
+                f"source port rules {a.sequence} and {b.sequence} of {switch!r} share ports"
+                for a, b in pairwise(rules)
+                if b.first_port <= a.last_port
+            ]
+        return faults
 
     def _loose_routes(self) -> list[str]:
         ports = self.links_by_port

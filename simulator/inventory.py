@@ -12,10 +12,12 @@ from cluster.topology import (
     NextHop,
     Route,
     Service,
+    SourcePortRule,
     Switch,
     Topology,
 )
 from simulator.world.names import Names
+from simulator.world.steering import POLICY, port_range, sequence_of
 from simulator.world.world import World
 
 GNMI_USER = "trimtab"
@@ -154,6 +156,7 @@ def topology(names: Names) -> Topology:
         ),
         links=(*_host_links(names), *_uplinks(names)),
         routes=_routes(names),
+        source_port_rules=_source_port_rules(names),
         gpus=tuple(
             Gpu(
                 host=names.hosts[n],
@@ -203,6 +206,23 @@ def _routes(names: Names) -> tuple[Route, ...]:
         for own in leaves
         for other in leaves
         if own != other
+    )
+
+
+def _source_port_rules(names: Names) -> tuple[SourcePortRule, ...]:
+    if not names.scenario.fabric.source_port_rules:
+        return ()
+    return tuple(
+        SourcePortRule(
+            switch=leaf,
+            interface=names.uplink(s),
+            first_port=port_range(s)[0],
+            last_port=port_range(s)[1],
+            policy=POLICY,
+            sequence=sequence_of(s),
+        )
+        for leaf in names.leaves
+        for s in range(len(names.spines))
     )
 
 

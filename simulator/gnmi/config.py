@@ -1,4 +1,4 @@
-"""What a switch can be told: weights of next hops, and interfaces on or off."""
+"""What a switch can be told: next hops' weights, rules' next hops, and interfaces on or off."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from simulator.world.world import World
 
-Value = int | bool | None
+Value = int | bool | str | None
 LARGEST_WEIGHT = 2**32 - 1
 
 
@@ -24,7 +24,25 @@ class Enabled(NamedTuple):
     port: int
 
 
-Key = Weight | Enabled
+class RuleHop(NamedTuple):
+    """Next hop of a leaf's rule for a class of source ports, one of ``addresses``.
+
+    None: the rule sends nothing anywhere, its traffic is routed.
+    """
+
+    leaf: int
+    number: int
+    addresses: tuple[str, ...]
+
+
+Key = Weight | Enabled | RuleHop
+
+
+def rule_hops(world: World, own: int) -> list[RuleHop]:
+    """Return the rules of a leaf."""
+    names = world.names
+    addresses = tuple(names.spine_address(spine) for spine in range(len(names.spines)))
+    return [RuleHop(*key, addresses) for key in world.fabric.steering.next_hops if key[0] == own]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +59,15 @@ class SwitchConfig:
         if self.switch in names.leaves:
             own = names.leaves.index(self.switch)
             keys += [Weight(*key) for key in fabric.weights if key[0] == own]
+            keys += rule_hops(self.world, own)
         return keys
 
     def read(self, key: Key) -> Value:
         if isinstance(key, Weight):
             return self.world.fabric.weights[key]
+        if isinstance(key, RuleHop):
+            spine = self.world.fabric.steering.next_hops[key.leaf, key.number]
+            return None if spine is None else key.addresses[spine]
         return bool(self.world.fabric.enabled[key.port])
 
     def write(self, values: Mapping[Key, Value]) -> None:
@@ -55,6 +77,9 @@ class SwitchConfig:
         for key, value in values.items():
             if isinstance(key, Weight):
                 fabric.weights[key] = None if value is None else int(value)
+            elif isinstance(key, RuleHop):
+                spine = None if value is None else key.addresses.index(str(value))
+                fabric.steering.next_hops[key.leaf, key.number] = spine
             else:
                 fabric.enabled[key.port] = value is None or bool(value)
         fabric.last_change_ns[before != fabric.port_up()] = self.world.time_ns

@@ -6,7 +6,7 @@ from typing import Any
 
 from gnmi_pb import gnmi_pb2
 
-from simulator.gnmi.config import LARGEST_WEIGHT, Enabled, Key, Value
+from simulator.gnmi.config import LARGEST_WEIGHT, Enabled, Key, RuleHop, Value
 from simulator.gnmi.errors import GnmiError, invalid, unimplemented
 from simulator.gnmi.paths import Elem, Elems, covers, from_message, has_wildcard, to_text
 from simulator.gnmi.tree import Leaf
@@ -95,6 +95,10 @@ def _flat(path: Elems, value: Any) -> list[tuple[Elems, Any]]:
 
 
 def _fitting(key: Key, value: Any, path: Elems) -> Value:
+    if isinstance(key, RuleHop):
+        if value not in key.addresses:
+            raise _misfit(path, value)
+        return str(value)
     fits = isinstance(value, bool) if isinstance(key, Enabled) else _is_weight(value)
     if not fits:
         raise _misfit(path, value)

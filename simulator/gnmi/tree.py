@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from simulator.gnmi.config import Enabled, Key, Weight
+from simulator.gnmi.config import Enabled, Key, RuleHop, Weight, rule_hops
 from simulator.gnmi.lldp import Neighbour, neighbours
 from simulator.gnmi.paths import Elem, Elems, elem, elems
+from simulator.world.steering import POLICY, port_range, sequence_of
 from simulator.world.world import World
 
 LeafType = Literal["string", "enum", "bool", "uint32", "uint64", "decimal64"]
@@ -60,7 +61,10 @@ def leaves_of(world: World, switch: str) -> list[Leaf]:
     for port in ports:
         leaves += _lldp(world, port, heard[port])
     if switch in world.names.leaves:
-        leaves += _routes(world, world.names.leaves.index(switch))
+        own = world.names.leaves.index(switch)
+        leaves += _routes(world, own)
+        for rule in rule_hops(world, own):
+            leaves += _rule(world, rule)
     return leaves
 
 
@@ -239,3 +243,36 @@ def _next_hop(world: World, key: Weight) -> Iterator[Leaf]:
         key=key,
     )
     yield Leaf(entry=entry, relative=elems("state", "wecmp-weight"), type="uint32", read=in_force)
+
+
+def _rule(world: World, key: RuleHop) -> Iterator[Leaf]:
+    """Yield a static rule: its next hop can be written, the source ports it is for cannot."""
+    sequence = sequence_of(key.number)
+    first, last = port_range(key.number)
+    hops = world.fabric.steering.next_hops
+    entry = (
+        Elem("network-instances"),
+        elem("network-instance", name="default"),
+        *elems("policy-forwarding", "policies"),
+        elem("policy", policy_id=POLICY),
+        Elem("rules"),
+        elem("rule", sequence_id=str(sequence)),
+    )
+
+    def address() -> str | None:
+        spine = hops[key.leaf, key.number]
+        return None if spine is None else key.addresses[spine]
+
+    told: list[tuple[str, LeafType, Read]] = [
+        ("config/sequence-id", "uint32", lambda: sequence),
+        ("transport/config/source-port", "string", lambda: f"{first}..{last}"),
+    ]
+    for relative, kind, read in told:
+        yield Leaf(entry=entry, relative=elems(*relative.split("/")), type=kind, read=read)
+    yield Leaf(
+        entry=entry,
+        relative=elems("action", "config", "next-hop"),
+        type="string",
+        read=address,
+        key=key,
+    )

@@ -55,6 +55,10 @@ class Names:
     def prefix(self, leaf: int) -> str:
         return f"10.0.{leaf + 1}.0/24"
 
+    def spine_address(self, spine: int) -> str:
+        """Return the address that leaves forward to."""
+        return f"10.255.0.{spine + 1}"
+
     def gpu_uuid(self, host: int, gpu: int) -> str:
         return f"GPU-{host + 1:08x}-5eed-4a10-8000-{gpu:012x}"
 

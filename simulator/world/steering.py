@@ -14,6 +14,7 @@ CLASS_PORTS = 1024
 ANY_PORT = 0
 # What a connection may be sent from.
 PORTS = range(1024, 65536)
+POLICY = "trimtab"
 
 
 @dataclass
@@ -39,6 +40,11 @@ class Steering:
         if source_port == ANY_PORT:
             return None
         return self.next_hops.get((leaf, (source_port - FIRST_PORT) // CLASS_PORTS))
+
+
+def sequence_of(number: int) -> int:
+    """Return the sequence id of a class's rule."""
+    return 10 * (number + 1)
 
 
 def port_range(number: int) -> tuple[int, int]:

@@ -42,9 +42,11 @@ class Running:
 
 
 @asynccontextmanager
-async def running(*, speed: float = 10.0, tls: Path | None = None) -> AsyncIterator[Running]:
+async def running(
+    *, speed: float = 10.0, tls: Path | None = None, world: World | None = None
+) -> AsyncIterator[Running]:
     """Serve a cluster whose time passes ``speed`` times as fast."""
-    world = first_light()
+    world = world or first_light()
     state = State(clock=VirtualClock.starting_now(speed), world=world)
     world.start_ns = world.time_ns = state.clock.start_ns
     saved: list[int] = []

@@ -6,12 +6,9 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
-from cluster.steptimes import FittedStepTimes
 from pipelines.wire import jobs_pb2, jobs_pb2_grpc
 from simulator.job import JobReporter, announcement, apply
-from simulator.scenario import SCENARIOS
-from simulator.world.world import World
-from tests.simulator.worlds import START_NS, first_light
+from tests.simulator.worlds import first_light, network
 
 
 class Channel(jobs_pb2_grpc.JobChannelServicer):
@@ -73,7 +70,7 @@ def test_a_directive_is_applied_or_refused_with_its_reason(asked, why):
 
 
 def test_source_ports_are_told_and_taken_where_leaves_have_rules_for_them():
-    world = World(SCENARIOS["network"], 1, START_NS, FittedStepTimes())
+    world = network()
     asked = jobs_pb2.Directive(
         parameter="source_port", values=[jobs_pb2.RankValue(rank=3, value=50176)]
     )

@@ -2,17 +2,14 @@
 
 import pytest
 
-from cluster.steptimes import FittedStepTimes
-from simulator.scenario import SCENARIOS
 from simulator.world.faults import FaultRequest
 from simulator.world.steering import port_range
-from simulator.world.world import World
-from tests.simulator.worlds import START_NS, step_seconds
+from tests.simulator.worlds import network, step_seconds
 
 
 @pytest.fixture
 def world():
-    return World(SCENARIOS["network"], 1, START_NS, FittedStepTimes())
+    return network()
 
 
 def two_a_spine(world):

@@ -11,6 +11,10 @@ def first_light(*, seed: int = 1) -> World:
     return World(SCENARIOS["first_light"], seed, START_NS, FittedStepTimes())
 
 
+def network(*, seed: int = 1) -> World:
+    return World(SCENARIOS["network"], seed, START_NS, FittedStepTimes())
+
+
 def attainment(world: World, seconds: float) -> float:
     """Return the share of good requests over the next seconds."""
     start = world.seconds
