@@ -52,7 +52,6 @@ def apply(world: World, directive: jobs_pb2.Directive) -> str:
 def announcement(world: World) -> jobs_pb2.JobAnnouncement:
     """Return the job as it is now."""
     names, training = world.names, world.training
-    chooses = world.scenario.fabric.source_port_rules
     ranks = []
     for rank in range(training.ranks):
         host, gpu = training.place_of(rank)
@@ -64,7 +63,7 @@ def announcement(world: World) -> jobs_pb2.JobAnnouncement:
                 nic=f"nic/{name}:{names.nic(gpu)}",
                 micro_batches=int(training.wanted[rank]),
                 data_parallel_group=gpu,
-                source_ports=[int(training.source_ports[rank])] if chooses else [],
+                connections=_connections(world, rank),
             )
         )
     gpus = world.scenario.fabric.gpus_per_host
@@ -87,6 +86,16 @@ def announcement(world: World) -> jobs_pb2.JobAnnouncement:
         priority=_PRIORITY,
         at_ns=world.time_ns,
     )
+
+
+def _connections(world: World, rank: int) -> list[jobs_pb2.Connection]:
+    """Return a rank's one connection: to the same rail of the ring's next host."""
+    if not world.scenario.fabric.source_port_rules:
+        return []
+    training = world.training
+    peer = (rank + world.scenario.fabric.gpus_per_host) % training.ranks
+    port = int(training.source_ports[rank])
+    return [jobs_pb2.Connection(peer=peer, source_port=port)]
 
 
 def _report(step: Step) -> jobs_pb2.StepReport:

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19pipelines/wire/jobs.proto\x12\ntrimtab.v1\"\xa0\x01\n\nJobMessage\x12\x33\n\x0c\x61nnouncement\x18\x01 \x01(\x0b\x32\x1b.trimtab.v1.JobAnnouncementH\x00\x12&\n\x04step\x18\x02 \x01(\x0b\x32\x16.trimtab.v1.StepReportH\x00\x12-\n\x06result\x18\x03 \x01(\x0b\x32\x1b.trimtab.v1.DirectiveResultH\x00\x42\x06\n\x04\x62ody\"\xac\x01\n\x0fJobAnnouncement\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04\x63\x65ll\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x1f\n\x05ranks\x18\x04 \x03(\x0b\x32\x10.trimtab.v1.Rank\x12+\n\x0b\x63ollectives\x18\x05 \x03(\x0b\x32\x16.trimtab.v1.Collective\x12\x10\n\x08priority\x18\x06 \x01(\r\x12\r\n\x05\x61t_ns\x18\x07 \x01(\x10\"x\n\x04Rank\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03gpu\x18\x02 \x01(\t\x12\x0b\n\x03nic\x18\x03 \x01(\t\x12\x15\n\rmicro_batches\x18\x04 \x01(\r\x12\x1b\n\x13\x64\x61ta_parallel_group\x18\x05 \x01(\r\x12\x14\n\x0csource_ports\x18\x06 \x03(\r\"\xa5\x01\n\nCollective\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\talgorithm\x18\x02 \x01(\t\x12\r\n\x05\x62ytes\x18\x03 \x01(\x01\x12\x16\n\x0eperiod_seconds\x18\x04 \x01(\x01\x12\r\n\x05ranks\x18\x05 \x03(\r\x12\x15\n\rphase_seconds\x18\x06 \x01(\x01\x12\x18\n\x10\x64uration_seconds\x18\x07 \x01(\x01\x12\x0f\n\x07servers\x18\x08 \x03(\r\"\x98\x01\n\nStepReport\x12\x0c\n\x04step\x18\x01 \x01(\x04\x12\r\n\x05\x61t_ns\x18\x02 \x01(\x10\x12\x14\n\x0cstep_seconds\x18\x03 \x01(\x01\x12\x1d\n\x15\x63ommunication_seconds\x18\x04 \x01(\x01\x12\x1c\n\x14rank_compute_seconds\x18\x05 \x03(\x01\x12\x1a\n\x12rank_micro_batches\x18\x06 \x03(\r\"[\n\tDirective\x12\x14\n\x0c\x64irective_id\x18\x01 \x01(\t\x12\x11\n\tparameter\x18\x02 \x01(\t\x12%\n\x06values\x18\x03 \x03(\x0b\x32\x15.trimtab.v1.RankValue\"<\n\tRankValue\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x12\n\nconnection\x18\x03 \x01(\r\"F\n\x0f\x44irectiveResult\x12\x14\n\x0c\x64irective_id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\"a\n\x0c\x41pplyRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12(\n\tdirective\x18\x02 \x01(\x0b\x32\x15.trimtab.v1.Directive\x12\x17\n\x0ftimeout_seconds\x18\x03 \x01(\x01\"!\n\x0f\x44\x65scribeRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"x\n\x08JobState\x12\x31\n\x0c\x61nnouncement\x18\x01 \x01(\x0b\x32\x1b.trimtab.v1.JobAnnouncement\x12)\n\tlast_step\x18\x02 \x01(\x0b\x32\x16.trimtab.v1.StepReport\x12\x0e\n\x06joined\x18\x03 \x01(\x08\"y\n\x08JobEvent\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04\x63\x65ll\x18\x02 \x01(\t\x12\r\n\x05\x65vent\x18\x03 \x01(\t\x12\r\n\x05\x61t_ns\x18\x04 \x01(\x10\x12\x31\n\x0c\x61nnouncement\x18\x05 \x01(\x0b\x32\x1b.trimtab.v1.JobAnnouncement2\xc6\x01\n\nJobChannel\x12\x39\n\x04Join\x12\x16.trimtab.v1.JobMessage\x1a\x15.trimtab.v1.Directive(\x01\x30\x01\x12>\n\x05\x41pply\x12\x18.trimtab.v1.ApplyRequest\x1a\x1b.trimtab.v1.DirectiveResult\x12=\n\x08\x44\x65scribe\x12\x1b.trimtab.v1.DescribeRequest\x1a\x14.trimtab.v1.JobStateb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19pipelines/wire/jobs.proto\x12\ntrimtab.v1\"\xa0\x01\n\nJobMessage\x12\x33\n\x0c\x61nnouncement\x18\x01 \x01(\x0b\x32\x1b.trimtab.v1.JobAnnouncementH\x00\x12&\n\x04step\x18\x02 \x01(\x0b\x32\x16.trimtab.v1.StepReportH\x00\x12-\n\x06result\x18\x03 \x01(\x0b\x32\x1b.trimtab.v1.DirectiveResultH\x00\x42\x06\n\x04\x62ody\"\xac\x01\n\x0fJobAnnouncement\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04\x63\x65ll\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x1f\n\x05ranks\x18\x04 \x03(\x0b\x32\x10.trimtab.v1.Rank\x12+\n\x0b\x63ollectives\x18\x05 \x03(\x0b\x32\x16.trimtab.v1.Collective\x12\x10\n\x08priority\x18\x06 \x01(\r\x12\r\n\x05\x61t_ns\x18\x07 \x01(\x10\"\x8f\x01\n\x04Rank\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03gpu\x18\x02 \x01(\t\x12\x0b\n\x03nic\x18\x03 \x01(\t\x12\x15\n\rmicro_batches\x18\x04 \x01(\r\x12\x1b\n\x13\x64\x61ta_parallel_group\x18\x05 \x01(\r\x12+\n\x0b\x63onnections\x18\x06 \x03(\x0b\x32\x16.trimtab.v1.Connection\"/\n\nConnection\x12\x0c\n\x04peer\x18\x01 \x01(\r\x12\x13\n\x0bsource_port\x18\x02 \x01(\r\"\xa5\x01\n\nCollective\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\talgorithm\x18\x02 \x01(\t\x12\r\n\x05\x62ytes\x18\x03 \x01(\x01\x12\x16\n\x0eperiod_seconds\x18\x04 \x01(\x01\x12\r\n\x05ranks\x18\x05 \x03(\r\x12\x15\n\rphase_seconds\x18\x06 \x01(\x01\x12\x18\n\x10\x64uration_seconds\x18\x07 \x01(\x01\x12\x0f\n\x07servers\x18\x08 \x03(\r\"\x98\x01\n\nStepReport\x12\x0c\n\x04step\x18\x01 \x01(\x04\x12\r\n\x05\x61t_ns\x18\x02 \x01(\x10\x12\x14\n\x0cstep_seconds\x18\x03 \x01(\x01\x12\x1d\n\x15\x63ommunication_seconds\x18\x04 \x01(\x01\x12\x1c\n\x14rank_compute_seconds\x18\x05 \x03(\x01\x12\x1a\n\x12rank_micro_batches\x18\x06 \x03(\r\"[\n\tDirective\x12\x14\n\x0c\x64irective_id\x18\x01 \x01(\t\x12\x11\n\tparameter\x18\x02 \x01(\t\x12%\n\x06values\x18\x03 \x03(\x0b\x32\x15.trimtab.v1.RankValue\"<\n\tRankValue\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x12\n\nconnection\x18\x03 \x01(\r\"F\n\x0f\x44irectiveResult\x12\x14\n\x0c\x64irective_id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\"a\n\x0c\x41pplyRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12(\n\tdirective\x18\x02 \x01(\x0b\x32\x15.trimtab.v1.Directive\x12\x17\n\x0ftimeout_seconds\x18\x03 \x01(\x01\"!\n\x0f\x44\x65scribeRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"x\n\x08JobState\x12\x31\n\x0c\x61nnouncement\x18\x01 \x01(\x0b\x32\x1b.trimtab.v1.JobAnnouncement\x12)\n\tlast_step\x18\x02 \x01(\x0b\x32\x16.trimtab.v1.StepReport\x12\x0e\n\x06joined\x18\x03 \x01(\x08\"y\n\x08JobEvent\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04\x63\x65ll\x18\x02 \x01(\t\x12\r\n\x05\x65vent\x18\x03 \x01(\t\x12\r\n\x05\x61t_ns\x18\x04 \x01(\x10\x12\x31\n\x0c\x61nnouncement\x18\x05 \x01(\x0b\x32\x1b.trimtab.v1.JobAnnouncement2\xc6\x01\n\nJobChannel\x12\x39\n\x04Join\x12\x16.trimtab.v1.JobMessage\x1a\x15.trimtab.v1.Directive(\x01\x30\x01\x12>\n\x05\x41pply\x12\x18.trimtab.v1.ApplyRequest\x1a\x1b.trimtab.v1.DirectiveResult\x12=\n\x08\x44\x65scribe\x12\x1b.trimtab.v1.DescribeRequest\x1a\x14.trimtab.v1.JobStateb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,26 +35,28 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOBMESSAGE']._serialized_end=202
   _globals['_JOBANNOUNCEMENT']._serialized_start=205
   _globals['_JOBANNOUNCEMENT']._serialized_end=377
-  _globals['_RANK']._serialized_start=379
-  _globals['_RANK']._serialized_end=499
-  _globals['_COLLECTIVE']._serialized_start=502
-  _globals['_COLLECTIVE']._serialized_end=667
-  _globals['_STEPREPORT']._serialized_start=670
-  _globals['_STEPREPORT']._serialized_end=822
-  _globals['_DIRECTIVE']._serialized_start=824
-  _globals['_DIRECTIVE']._serialized_end=915
-  _globals['_RANKVALUE']._serialized_start=917
-  _globals['_RANKVALUE']._serialized_end=977
-  _globals['_DIRECTIVERESULT']._serialized_start=979
-  _globals['_DIRECTIVERESULT']._serialized_end=1049
-  _globals['_APPLYREQUEST']._serialized_start=1051
-  _globals['_APPLYREQUEST']._serialized_end=1148
-  _globals['_DESCRIBEREQUEST']._serialized_start=1150
-  _globals['_DESCRIBEREQUEST']._serialized_end=1183
-  _globals['_JOBSTATE']._serialized_start=1185
-  _globals['_JOBSTATE']._serialized_end=1305
-  _globals['_JOBEVENT']._serialized_start=1307
-  _globals['_JOBEVENT']._serialized_end=1428
-  _globals['_JOBCHANNEL']._serialized_start=1431
-  _globals['_JOBCHANNEL']._serialized_end=1629
+  _globals['_RANK']._serialized_start=380
+  _globals['_RANK']._serialized_end=523
+  _globals['_CONNECTION']._serialized_start=525
+  _globals['_CONNECTION']._serialized_end=572
+  _globals['_COLLECTIVE']._serialized_start=575
+  _globals['_COLLECTIVE']._serialized_end=740
+  _globals['_STEPREPORT']._serialized_start=743
+  _globals['_STEPREPORT']._serialized_end=895
+  _globals['_DIRECTIVE']._serialized_start=897
+  _globals['_DIRECTIVE']._serialized_end=988
+  _globals['_RANKVALUE']._serialized_start=990
+  _globals['_RANKVALUE']._serialized_end=1050
+  _globals['_DIRECTIVERESULT']._serialized_start=1052
+  _globals['_DIRECTIVERESULT']._serialized_end=1122
+  _globals['_APPLYREQUEST']._serialized_start=1124
+  _globals['_APPLYREQUEST']._serialized_end=1221
+  _globals['_DESCRIBEREQUEST']._serialized_start=1223
+  _globals['_DESCRIBEREQUEST']._serialized_end=1256
+  _globals['_JOBSTATE']._serialized_start=1258
+  _globals['_JOBSTATE']._serialized_end=1378
+  _globals['_JOBEVENT']._serialized_start=1380
+  _globals['_JOBEVENT']._serialized_end=1501
+  _globals['_JOBCHANNEL']._serialized_start=1504
+  _globals['_JOBCHANNEL']._serialized_end=1702
 # @@protoc_insertion_point(module_scope)

@@ -35,20 +35,28 @@ class JobAnnouncement(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., cell: _Optional[str] = ..., kind: _Optional[str] = ..., ranks: _Optional[_Iterable[_Union[Rank, _Mapping]]] = ..., collectives: _Optional[_Iterable[_Union[Collective, _Mapping]]] = ..., priority: _Optional[int] = ..., at_ns: _Optional[int] = ...) -> None: ...
 
 class Rank(_message.Message):
-    __slots__ = ("rank", "gpu", "nic", "micro_batches", "data_parallel_group", "source_ports")
+    __slots__ = ("rank", "gpu", "nic", "micro_batches", "data_parallel_group", "connections")
     RANK_FIELD_NUMBER: _ClassVar[int]
     GPU_FIELD_NUMBER: _ClassVar[int]
     NIC_FIELD_NUMBER: _ClassVar[int]
     MICRO_BATCHES_FIELD_NUMBER: _ClassVar[int]
     DATA_PARALLEL_GROUP_FIELD_NUMBER: _ClassVar[int]
-    SOURCE_PORTS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
     rank: int
     gpu: str
     nic: str
     micro_batches: int
     data_parallel_group: int
-    source_ports: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, rank: _Optional[int] = ..., gpu: _Optional[str] = ..., nic: _Optional[str] = ..., micro_batches: _Optional[int] = ..., data_parallel_group: _Optional[int] = ..., source_ports: _Optional[_Iterable[int]] = ...) -> None: ...
+    connections: _containers.RepeatedCompositeFieldContainer[Connection]
+    def __init__(self, rank: _Optional[int] = ..., gpu: _Optional[str] = ..., nic: _Optional[str] = ..., micro_batches: _Optional[int] = ..., data_parallel_group: _Optional[int] = ..., connections: _Optional[_Iterable[_Union[Connection, _Mapping]]] = ...) -> None: ...
+
+class Connection(_message.Message):
+    __slots__ = ("peer", "source_port")
+    PEER_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_PORT_FIELD_NUMBER: _ClassVar[int]
+    peer: int
+    source_port: int
+    def __init__(self, peer: _Optional[int] = ..., source_port: _Optional[int] = ...) -> None: ...
 
 class Collective(_message.Message):
     __slots__ = ("kind", "algorithm", "bytes", "period_seconds", "ranks", "phase_seconds", "duration_seconds", "servers")

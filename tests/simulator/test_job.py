@@ -75,7 +75,10 @@ def test_source_ports_are_told_and_taken_where_leaves_have_rules_for_them():
         parameter="source_port", values=[jobs_pb2.RankValue(rank=3, value=50176)]
     )
     assert apply(world, asked) == ""
-    assert [list(r.source_ports) for r in announcement(world).ranks[2:4]] == [[0], [50176]]
+    assert [
+        [(c.peer, c.source_port) for c in rank.connections]
+        for rank in (announcement(world).ranks[3], announcement(world).ranks[31])
+    ] == [[(11, 50176)], [(7, 0)]]
     assert apply(first_light(), asked) == "source ports cannot be chosen"
     asked.values[0].connection = 1
     assert apply(world, asked) == "ranks [3] have one connection"
