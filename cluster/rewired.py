@@ -1,4 +1,4 @@
-"""A discovered topology with what only a person knows: routes, GPUs, services, peer groups."""
+"""A discovered topology with what only a person knows: routes, rules, GPUs, services, groups."""
 
 from cluster.findings import Finding
 from cluster.topology import Topology
@@ -7,7 +7,8 @@ from cluster.topology import Topology
 def rewired(seen: Topology, known: Topology) -> tuple[Topology, tuple[Finding, ...]]:
     """Return what was seen with all of the known that still fits, and what was left out.
 
-    A route needs its ports, a GPU its host; a GPU keeps its NIC where that is still plugged in.
+    A route and a rule need their ports, a GPU its host; a GPU keeps its NIC where that is still
+    plugged in.
     """
     ports = seen.links_by_port
     routes = tuple(
@@ -15,6 +16,7 @@ def rewired(seen: Topology, known: Topology) -> tuple[Topology, tuple[Finding, .
         for route in known.routes
         if all(f"{route.switch}:{hop.interface}" in ports for hop in route.next_hops)
     )
+    rules = tuple(r for r in known.source_port_rules if f"{r.switch}:{r.interface}" in ports)
     hosts = {host.name for host in seen.hosts}
     gpus = tuple(
         gpu if gpu.nic in ports else gpu.model_copy(update={"nic": ""})
@@ -33,6 +35,15 @@ def rewired(seen: Topology, known: Topology) -> tuple[Topology, tuple[Finding, .
         ),
         *(
             Finding(
+                kind="rule_left_out",
+                component=f"switch/{rule.switch}",
+                text=f"source port rule {rule.sequence}: {rule.interface} has no link any more",
+            )
+            for rule in known.source_port_rules
+            if rule not in rules
+        ),
+        *(
+            Finding(
                 kind="gpu_left_out",
                 component=gpu.component,
                 text=f"no switch hears its host {gpu.host!r}",
@@ -41,13 +52,7 @@ def rewired(seen: Topology, known: Topology) -> tuple[Topology, tuple[Finding, .
             if gpu.host not in hosts
         ),
     )
-    topology = Topology(
-        switches=seen.switches,
-        hosts=seen.hosts,
-        links=seen.links,
-        routes=routes,
-        gpus=gpus,
-        services=known.services,
-        peer_groups=known.peer_groups,
-    )
-    return topology, left_out
+    kept = {"routes": routes, "source_port_rules": rules, "gpus": gpus}
+    wiring = {"switches": seen.switches, "hosts": seen.hosts, "links": seen.links}
+    others = {name: getattr(known, name) for name in Topology.model_fields}
+    return Topology(**(others | wiring | kept)), left_out

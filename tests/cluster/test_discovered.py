@@ -7,7 +7,7 @@ import pytest
 from cluster.discovered import Hints, Interface, Neighbour, SwitchReport, discover
 from cluster.findings import Finding
 from cluster.rewired import rewired
-from cluster.topology import Gpu, Host, Link, NextHop, Route, Switch, Topology
+from cluster.topology import Gpu, Host, Link, NextHop, Route, SourcePortRule, Switch, Topology
 
 ROUTER = frozenset({"ROUTER"})
 STATION = frozenset({"STATION_ONLY"})
@@ -224,14 +224,26 @@ def test_what_only_a_person_knows_is_kept_where_it_fits():
         next_hops=(NextHop(index="spine1", interface="e49"),),
     )
     loose = good.model_copy(update={"next_hops": (NextHop(index="spine2", interface="e50"),)})
+    rule = SourcePortRule(
+        switch="leaf1", interface="e49", first_port=50000, last_port=50099, sequence=10
+    )
+    dark = rule.model_copy(update={"interface": "e50", "sequence": 11})
     stays = Gpu(host="h1", uuid="GPU-1", index=0, nic="h1:mlx5_0")
     unplugged = Gpu(host="h1", uuid="GPU-2", index=1, nic="h1:mlx5_9")
     gone = Gpu(host="h9", uuid="GPU-9", index=0)
-    known = WHOLE.model_copy(update={"routes": (good, loose), "gpus": (stays, unplugged, gone)})
+    known = WHOLE.model_copy(
+        update={
+            "routes": (good, loose),
+            "source_port_rules": (rule, dark),
+            "gpus": (stays, unplugged, gone),
+        }
+    )
     topology, left_out = rewired(WHOLE, known)
     assert topology.routes == (good,)
+    assert topology.source_port_rules == (rule,)
     assert topology.gpus == (stays, unplugged.model_copy(update={"nic": ""}))
     assert [(f.kind, f.component) for f in left_out] == [
         ("route_left_out", "switch/leaf1"),
+        ("rule_left_out", "switch/leaf1"),
         ("gpu_left_out", "gpu/h9:GPU-9"),
     ]
