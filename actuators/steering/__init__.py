@@ -1,0 +1,1 @@
+"""How a placement is brought onto switches and jobs, by the best means each of them has."""
