@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from actuators.readings import Reading, Readings
+from cluster.collectives import Collective
 from cluster.frame import SeriesKey
 from cluster.topology import Topology
 
@@ -28,13 +29,33 @@ _LEVEL_READINGS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """A rank's connection to a peer, whose source port can be chosen; 0 = as the host picks."""
+
+    peer: int
+    source_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """One rank of a job; ``group`` holds the ranks that can do each other's micro-batches."""
+    """One rank of a job.
+
+    Attributes
+    ----------
+    group
+        The ranks that can do each other's micro-batches share it.
+    nic
+        Where its traffic leaves, ``host:device``; empty when it was not announced.
+    connections
+        Those whose source ports can be chosen; several to one peer share its traffic evenly.
+    """
 
     rank: int
     gpu: str
     micro_batches: int
     group: int = 0
+    nic: str = ""
+    connections: tuple[Connection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +64,8 @@ class Job:
 
     component: str
     ranks: tuple[Rank, ...]
+    collectives: tuple[Collective, ...] = ()
+    priority: int = 0
 
 
 @dataclass(slots=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from actuators.objective import TPOT, TTFT, Attainment, Buckets, StepSeconds
 from actuators.readings import Reading, Readings
 from actuators.settings import ObjectiveConfig
-from actuators.view import REMEMBERED, WATCHED, Job, Levels, Rank
+from actuators.view import REMEMBERED, WATCHED, Job, Levels
 from cluster.frame import Frame, Layout, SeriesKey
 from cluster.topology import Topology
+from pipelines.messages.jobs import job_of
 from pipelines.wire import jobs_pb2
 
 _BOUND = re.compile(r'(?:^|,)le="([^"]*)"')
@@ -124,18 +125,7 @@ class Feed:
         if event.event == "left":
             self.jobs.pop(component, None)
             return
-        self.jobs[component] = Job(
-            component=component,
-            ranks=tuple(
-                Rank(
-                    rank=rank.rank,
-                    gpu=rank.gpu,
-                    micro_batches=rank.micro_batches,
-                    group=rank.data_parallel_group,
-                )
-                for rank in event.announcement.ranks
-            ),
-        )
+        self.jobs[component] = job_of(event)
 
     def _is_past(self, frame: Frame) -> bool:
         collector, sequence = self._read_before.get(frame.source, ("", 0))

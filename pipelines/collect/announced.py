@@ -9,11 +9,17 @@ from pipelines.messages.jobs import collective_of
 from pipelines.wire import jobs_pb2
 
 _KINDS = ("training", "inference")
+_LARGEST_PORT = 65_535
 
 
 def announcement_fault(announcement: jobs_pb2.JobAnnouncement) -> str:
     """Return every reason why an announcement cannot be used, else an empty string."""
-    faults = [*_unnamed(announcement), *_bad_ranks(announcement), *_bad_collectives(announcement)]
+    faults = [
+        *_unnamed(announcement),
+        *_bad_ranks(announcement),
+        *_bad_connections(announcement),
+        *_bad_collectives(announcement),
+    ]
     return "; ".join(faults)
 
 
@@ -35,6 +41,17 @@ def _bad_ranks(announcement: jobs_pb2.JobAnnouncement) -> Iterator[str]:
             yield f"rank {rank.rank}: gpu is {rank.gpu!r}, not gpu/<host>:<uuid>"
         if rank.nic and component.kind_of(rank.nic) != "nic":
             yield f"rank {rank.rank}: nic is {rank.nic!r}, not nic/<host>:<device>"
+
+
+def _bad_connections(announcement: jobs_pb2.JobAnnouncement) -> Iterator[str]:
+    ranks = {rank.rank for rank in announcement.ranks}
+    for rank in announcement.ranks:
+        for connection in rank.connections:
+            at = f"rank {rank.rank}: connection to rank {connection.peer}"
+            if connection.peer not in ranks or connection.peer == rank.rank:
+                yield f"{at}, which is no other rank"
+            if connection.source_port > _LARGEST_PORT:
+                yield f"{at} from port {connection.source_port}, beyond {_LARGEST_PORT}"
 
 
 def _bad_collectives(announcement: jobs_pb2.JobAnnouncement) -> Iterator[str]:

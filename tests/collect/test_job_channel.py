@@ -21,6 +21,10 @@ def announcement(**fields):
     return jobs_pb2.JobAnnouncement(**given)
 
 
+def connected(**fields):
+    return jobs_pb2.Rank(rank=0, gpu="gpu/h1:GPU-0", connections=[jobs_pb2.Connection(**fields)])
+
+
 class Server:
     def __init__(self, token="secret"):
         self.sent = Sent()
@@ -210,6 +214,11 @@ async def test_nobody_applies_or_reads_without_the_token(token):
         (
             {"collectives": [jobs_pb2.Collective(kind="all_reduce", bytes=NAN)]},
             "collective 'all_reduce': bytes is nan",
+        ),
+        (
+            {"ranks": [connected(peer=7, source_port=70_000)]},
+            "rank 0: connection to rank 7, which is no other rank; "
+            "rank 0: connection to rank 7 from port 70000, beyond 65535",
         ),
     ],
 )
