@@ -1,7 +1,7 @@
 """gNMI notifications as readings. Pure: no I/O and no clock, so that replay decodes the same."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,17 +46,26 @@ class NotificationDecoder:
 
     A path is understood when it is first seen; then its raw bytes are the key. Memory is bounded:
     of paths that are not seen any more at most so many are kept.
+
+    Attributes
+    ----------
+    on_end
+        Called with each path of which series ended.
+    on_forget
+        Called when paths were forgotten; which ones is not told.
     """
 
     def __init__(self, switch: str, *, paths_kept: int = _PATHS_KEPT) -> None:
+        self.on_end: Callable[[KnownPath], None] = lambda _: None
+        self.on_forget: Callable[[], None] = lambda: None
         self._switch = switch
         self._paths_kept = paths_kept
-        self._paths: dict[bytes, _Path] = {}
-        self._older: dict[bytes, _Path] = {}
+        self._paths: dict[bytes, KnownPath] = {}
+        self._older: dict[bytes, KnownPath] = {}
 
     def decode(self, notification: gnmi.Notification) -> Decoded:
         decoded = Decoded(time_ns=notification.timestamp, readings=[])
-        prefix = notification.prefix.SerializeToString()
+        prefix = notification.prefix.SerializeToString(deterministic=True)
         deleted = [steps_of(notification.prefix, path) for path in notification.delete]
         decoded.ended = [key for steps in deleted for key in self._end(steps)]
         if not notification.update and not deleted:
@@ -77,22 +86,35 @@ class NotificationDecoder:
             decoded.ended += self._replaced(steps_of(notification.prefix), values)
         return decoded
 
-    def _path(self, prefix: bytes, prefix_path: gnmi.Path, path: gnmi.Path) -> "_Path":
-        raw = b"%d:%b%b" % (len(prefix), prefix, path.SerializeToString())
+    def known_path(self, prefix: bytes, path: bytes) -> "KnownPath":
+        """Return what the bytes of a prefix and of a path are.
+
+        Raises
+        ------
+        google.protobuf.message.DecodeError
+            They are no paths.
+        """
+        prefix_path = gnmi.Path.FromString(prefix)
+        canonical = prefix_path.SerializeToString(deterministic=True)
+        return self._path(canonical, prefix_path, gnmi.Path.FromString(path))
+
+    def _path(self, prefix: bytes, prefix_path: gnmi.Path, path: gnmi.Path) -> "KnownPath":
+        raw = b"%d:%b%b" % (len(prefix), prefix, path.SerializeToString(deterministic=True))
         found = self._paths.get(raw)
         if found is None:
             found = self._older.pop(raw, None)
             if found is None:
-                found = _Path(self._switch, steps_of(prefix_path, path))
+                found = KnownPath(self._switch, steps_of(prefix_path, path))
             self._paths[raw] = found
             if len(self._paths) > self._paths_kept:
                 self._older, self._paths = self._paths, {}
+                self.on_forget()
         return found
 
     def _end(self, ancestor: Steps) -> Iterator[SeriesKey]:
         for paths in (self._paths, self._older):
             for path in paths.values():
-                yield from path.end(ancestor)
+                yield from self._told(path, path.end(ancestor))
 
     def _replaced(self, prefix: Steps, values: Iterable[SeriesKey]) -> list[SeriesKey]:
         """Return the series below an atomic update's prefix that it does not name any more."""
@@ -102,10 +124,15 @@ class NotificationDecoder:
     def _end_unnamed(self, prefix: Steps, named: set[SeriesKey]) -> Iterator[SeriesKey]:
         for paths in (self._paths, self._older):
             for path in paths.values():
-                yield from path.end(prefix, but=named)
+                yield from self._told(path, path.end(prefix, but=named))
+
+    def _told(self, path: "KnownPath", ended: Iterator[SeriesKey]) -> Iterator[SeriesKey]:
+        for key in ended:
+            self.on_end(path)
+            yield key
 
 
-class _Path:
+class KnownPath:
     """A path as a device sends it: where its value, or each leaf of its JSON, belongs."""
 
     def __init__(self, switch: str, steps: Steps) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from cluster.component import kind_of
 from cluster.frame import Frame, SeriesKey
 from pipelines.clock import Clock
+from pipelines.collect.shapes import Readings
+from pipelines.collect.slots import Slots
 from pipelines.collect.source import Block, Reading, SourceReadings
 from pipelines.messages.frames import encode_frame
 from pipelines.metrics import LIVE_SERIES, REFUSED
@@ -19,6 +21,7 @@ MOST_SERIES = 50_000
 _EVICT_EVERY_SECONDS = 60.0
 
 SendFrame = Callable[[Outgoing, Frame], None]
+Feeder = Callable[[], None]
 
 
 class Frames:
@@ -55,6 +58,11 @@ class Frames:
         self._sequences: Counter[str] = Counter()
         self._told: dict[tuple[str, int], int] = {}
         self._counted: Counter[str] = Counter()
+        self._feeders: list[Feeder] = []
+
+    def feed_before_flush(self, feeder: Feeder) -> None:
+        """Call this before every flush: what it holds back must not wait for the next."""
+        self._feeders.append(feeder)
 
     def take(
         self,
@@ -64,17 +72,29 @@ class Frames:
         readings: Iterable[Reading],
         *,
         group: str = "",
+        received_ns: int | None = None,
     ) -> int:
         """Take readings of one device time; return how many were accepted.
 
         What a source delivers with one rhythm is a ``group``: groups have layouts of their own.
+        They were received now, where ``received_ns`` is not given.
         """
-        place = (source, cell, group)
-        readings_of = self._sources.get(place)
-        if readings_of is None:
-            readings_of = SourceReadings(most_series=self._most_series, refused=self.refused)
-            self._sources[place] = readings_of
-        return readings_of.take(time_ns, readings, self._clock.now_ns())
+        readings_of = self._readings_of(source, cell, group)
+        at_ns = self._clock.now_ns() if received_ns is None else received_ns
+        return readings_of.take(time_ns, readings, at_ns)
+
+    def take_columns(
+        self,
+        source: str,
+        cell: str,
+        slots: Slots,
+        readings: Readings,
+        *,
+        received_ns: int,
+        group: str = "",
+    ) -> int:
+        """Take readings of several messages by column; return how many were accepted."""
+        return self._readings_of(source, cell, group).take_columns(slots, readings, received_ns)
 
     def end(self, source: str, cell: str, keys: Iterable[SeriesKey], *, group: str = "") -> None:
         """Tell that the source deleted these series; their detectors are closed."""
@@ -85,6 +105,8 @@ class Frames:
 
     def flush(self) -> None:
         """Make frames of everything that waits."""
+        for feed in self._feeders:
+            feed()
         for (source, cell, _), readings in self._sources.items():
             for block in readings.blocks():
                 self._emit(source, cell, block, readings.received_ns)
@@ -120,6 +142,14 @@ class Frames:
             rounds += 1
             if rounds % rounds_to_evict == 1:
                 self.evict()
+
+    def _readings_of(self, source: str, cell: str, group: str) -> SourceReadings:
+        place = (source, cell, group)
+        readings = self._sources.get(place)
+        if readings is None:
+            readings = SourceReadings(most_series=self._most_series, refused=self.refused)
+            self._sources[place] = readings
+        return readings
 
     def _emit(self, source: str, cell: str, block: Block, received_ns: int) -> None:
         self._sequences[source] += 1

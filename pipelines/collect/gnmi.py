@@ -8,12 +8,14 @@ import asyncio
 from typing import Any, Final
 
 import grpc
+import numpy as np
 import structlog
 from gnmi_pb import gnmi_pb2 as gnmi
 from gnmi_pb import gnmi_pb2_grpc
 from google.protobuf.message import DecodeError as ProtobufError
 
 from pipelines.clock import Clock
+from pipelines.collect.bulk import BulkDecoder, Several
 from pipelines.collect.decode import NotificationDecoder
 from pipelines.collect.frames import Frames
 from pipelines.collect.gnmi_request import (
@@ -34,6 +36,9 @@ from pipelines.metrics import COALESCED, REFUSED, TARGET_RECONNECTS, TARGET_UP
 log = structlog.get_logger()
 
 _ANSWER_SECONDS: Final = 10.0
+# Messages are held back until the next flush, but not more than so many bytes.
+_HELD_BYTES: Final = 256 * 1024
+_UPDATE: Final = b"\x0a"
 _SUBSCRIBE: Final = "/gnmi.gNMI/Subscribe"
 
 
@@ -63,8 +68,14 @@ class GnmiSubscriber:
         self._resolve = resolve
         self._waits = waits or Waits()
         self._decoder = NotificationDecoder(target.name)
+        self._bulk = BulkDecoder(self._decoder)
+        self._messages: list[bytes] = []
+        self._received_ns: list[int] = []
+        self._held_bytes = 0
         self._last_message = 0.0
-        TARGET_UP.labels(target.name).set(0)
+        self._is_up = TARGET_UP.labels(target.name)
+        self._is_up.set(0)
+        frames.feed_before_flush(self._decode)
 
     async def run(self) -> None:
         """Keep subscribed until cancelled."""
@@ -76,7 +87,7 @@ class GnmiSubscriber:
             failures = 1 if lived >= self._waits.healthy_seconds else failures + 1
             self.is_synced = False
             self.ends = [*self.ends[-9:], end]
-            TARGET_UP.labels(self._target.name).set(0)
+            self._is_up.set(0)
             wait = self._waits.after(end, failures)
             log.warning(
                 "stream ended",
@@ -118,6 +129,7 @@ class GnmiSubscriber:
                 return End.SILENT, f"no message for {watchdog.result():g} s"
             raise
         finally:
+            self._decode()
             watchdog.cancel()
             # Awaiting the watchdog itself would take a cancellation of ours for its own.
             await asyncio.wait({watchdog})
@@ -155,28 +167,65 @@ class GnmiSubscriber:
         return limit
 
     def _take(self, message: bytes) -> None:
+        """Take a message; those that came since the last flush are decoded together."""
+        self._messages.append(message)
+        self._received_ns.append(self._clock.now_ns())
+        self._held_bytes += len(message)
+        if self._held_bytes >= _HELD_BYTES or not message.startswith(_UPDATE):
+            self._decode()
+
+    def _decode(self) -> None:
+        """Decode the messages that are held back."""
+        messages, received_ns = self._messages, self._received_ns
+        self._messages, self._received_ns, self._held_bytes = [], [], 0
+        for told in self._bulk.decode(messages):
+            if isinstance(told, Several):
+                self._take_several(told, received_ns[told.first : told.first + told.count])
+            else:
+                self._take_odd(messages[told.place], received_ns[told.place])
+
+    def _take_several(self, told: Several, received_ns: list[int]) -> None:
+        self._is_up.set(1)
+        readings = told.readings
+        if not readings.times_ns.all():
+            times = np.where(readings.times_ns == 0, received_ns, readings.times_ns)
+            readings = readings._replace(times_ns=times)
+        source, cell = f"switch/{self._target.name}", self._target.cell
+        self._frames.take_columns(
+            source, cell, told.slots, readings, received_ns=received_ns[-1], group=self._name
+        )
+        for reason, count in told.refused.items():
+            REFUSED.labels("samples", reason).inc(count)
+
+    def _take_odd(self, message: bytes, received_ns: int) -> None:
         try:
             response = gnmi.SubscribeResponse.FromString(message)
         except ProtobufError as error:
             self._refuse("not_a_notification", str(error), message)
             return
-        TARGET_UP.labels(self._target.name).set(1)
+        self._is_up.set(1)
         if response.HasField("update"):
-            self._take_notification(response.update)
+            self._take_notification(response.update, received_ns)
         elif response.sync_response:
             self.is_synced = True
             log.info("stream in sync", target=self._target.name, subscription=self._name)
         else:
             REFUSED.labels("notifications", "no_update").inc()
 
-    def _take_notification(self, notification: gnmi.Notification) -> None:
+    def _take_notification(self, notification: gnmi.Notification, received_ns: int) -> None:
         decoded = self._decoder.decode(notification)
         source, cell = f"switch/{self._target.name}", self._target.cell
         if decoded.ended:
             self._frames.end(source, cell, decoded.ended, group=self._name)
         if decoded.readings:
-            time_ns = decoded.time_ns or self._clock.now_ns()
-            self._frames.take(source, cell, time_ns, decoded.readings, group=self._name)
+            self._frames.take(
+                source,
+                cell,
+                decoded.time_ns or received_ns,
+                decoded.readings,
+                group=self._name,
+                received_ns=received_ns,
+            )
         if BAD_JSON in decoded.refused:
             self._refuse(BAD_JSON, "a value is no JSON", notification.SerializeToString())
         for reason, count in decoded.refused.items():

@@ -1,8 +1,7 @@
 """One source's series and the readings that wait for its next frame."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from sys import float_info
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,6 +10,10 @@ from numpy.typing import NDArray
 from cluster.catalogue import series_metric
 from cluster.frame import Layout, SeriesKey
 from pipelines.collect.checked import BAD_TIME, COLLISION, REPEATED, TOO_MANY_SERIES, refusal
+from pipelines.collect.columns import Columns
+from pipelines.collect.shapes import Readings
+from pipelines.collect.slots import SlotNumbers, Slots
+from pipelines.collect.waiting import Joined, Waiting
 
 # Below this share of filled cells a large block is cut by component, so that rows of many ports,
 # each with a device time of its own, do not travel as a matrix of blanks. A small one is not: a
@@ -22,8 +25,9 @@ _LARGEST_CELLS: Final = 64 * 1024
 # What the database's seconds can hold: 1970 to 2106.
 _EARLIEST_NS: Final = 1
 _LATEST_NS: Final = (2**32 - 1) * 1_000_000_000
+# Below so many readings arrays cost more than they save.
+_FEW: Final = 48
 
-Rows = dict[int, dict[int, float]]
 Reading = tuple[SeriesKey, float]
 
 
@@ -34,21 +38,6 @@ class Block(NamedTuple):
     time_ns: NDArray[np.int64]
     values: NDArray[np.float64]
     ended_columns: tuple[int, ...] = ()
-
-
-class _Column:
-    """A series: its range, and the last reading that was taken."""
-
-    __slots__ = ("highest", "key", "last_time_ns", "last_value", "lowest", "received_ns")
-
-    def __init__(self, key: SeriesKey) -> None:
-        metric = series_metric(key.metric)
-        self.key = key
-        self.lowest = -float_info.max if metric is None else metric.lowest
-        self.highest = float_info.max if metric is None else min(metric.highest, float_info.max)
-        self.last_time_ns = -1
-        self.last_value = 0.0
-        self.received_ns = 0
 
 
 class SourceReadings:
@@ -67,19 +56,20 @@ class SourceReadings:
         self.received_ns = 0
         self._most_series = most_series
         self._refused = refused
-        self._columns: list[_Column] = []
-        self._index: dict[SeriesKey, int] = {}
-        self._rows: Rows = {}
+        self._columns = Columns()
+        self._waiting = Waiting()
+        self._window = 0
+        self._numbers = SlotNumbers()
         self._whole: Layout | None = None
-        self._parts: dict[str, tuple[Layout, list[int]]] = {}
+        self._parts: dict[str, tuple[Layout, NDArray[np.int64]]] = {}
 
     @property
     def series(self) -> int:
-        return len(self._columns)
+        return self._columns.size
 
     @property
     def waits(self) -> bool:
-        return bool(self._rows)
+        return bool(self._waiting)
 
     def take(self, time_ns: int, readings: Iterable[Reading], received_ns: int) -> int:
         """Take readings of one device time; return how many were accepted.
@@ -87,130 +77,207 @@ class SourceReadings:
         The others are counted by reason in the counter given at construction.
         """
         self.received_ns = received_ns
+        some = list(readings)
         if not _EARLIEST_NS <= time_ns <= _LATEST_NS:
-            self._refused[BAD_TIME] += len(list(readings))
+            self._refused[BAD_TIME] += len(some)
             return 0
-        row = self._rows.setdefault(time_ns, {})
-        accepted = 0
-        for key, value in readings:
-            number = self._index.get(key)
-            if number is None:
-                number = self._new_column(key, value)
-                if number is None:
-                    continue
-            column = self._columns[number]
-            if (
-                column.lowest <= value <= column.highest
-                and number not in row
-                and (column.last_time_ns != time_ns or column.last_value == value)
-            ):
-                row[number] = value
-                column.last_time_ns, column.last_value = time_ns, value
-                column.received_ns = received_ns
-                accepted += 1
-            else:
-                self._refused[_why(column, time_ns, value)] += 1
-        if not row:
-            del self._rows[time_ns]
-        return accepted
+        numbers, values = [], []
+        for key, value in some:
+            number = self._number(key, value)
+            if number >= 0:
+                numbers.append(number)
+                values.append(value)
+        if len(numbers) < _FEW or len(set(numbers)) < len(numbers):
+            return self._take_few(time_ns, numbers, values, received_ns)
+        return self._take_many(
+            np.array([time_ns]),
+            np.array([len(numbers)]),
+            np.array(numbers),
+            np.array(values, np.float64),
+            received_ns,
+        )
+
+    def take_columns(self, slots: Slots, readings: Readings, received_ns: int) -> int:
+        """Take readings of several device times, no series twice, as `take` takes those of one."""
+        self.received_ns = received_ns
+        times, counts, numbered, values = readings
+        if times.min() < _EARLIEST_NS or times.max() > _LATEST_NS:
+            good = np.repeat((times >= _EARLIEST_NS) & (times <= _LATEST_NS), counts)
+            self._refused[BAD_TIME] += int(np.count_nonzero(~good))
+            times, counts, numbered, values = _only(readings, good)
+        numbers = self._numbers.of(slots, numbered)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            for place in unknown.tolist():
+                slot = int(numbered[place])
+                number = self._number(slots.keys[slot], float(values[place]))
+                self._numbers.put(slot, number)
+                numbers[place] = number
+            readings = Readings(times, counts, numbers, values)
+            times, counts, numbers, values = _only(readings, numbers >= 0)
+        return self._take_many(times, counts, numbers, values, received_ns)
 
     def blocks(self) -> Iterator[Block]:
         """Hand out what waits."""
-        rows, self._rows = self._rows, {}
-        if not rows:
+        waiting, self._waiting = self._waiting, Waiting()
+        self._window += 1
+        if not waiting:
             return
-        cells = len(rows) * len(self._columns)
-        filled = sum(len(row) for row in rows.values())
-        if cells <= _SMALL_CELLS or filled >= cells * _LEAST_FILLED:
-            yield from _cut(self._whole_layout(), range(len(self._columns)), rows)
+        joined = waiting.joined()
+        cells = len(joined.times_ns) * self._columns.size
+        if cells <= _SMALL_CELLS or len(joined.values) >= cells * _LEAST_FILLED:
+            yield from _cut(self._whole_layout(), joined)
             return
-        for component in dict.fromkeys(
-            self._columns[number].key.component for row in rows.values() for number in row
-        ):
+        components = self._columns.component[joined.numbers]
+        order = np.argsort(components, kind="stable")
+        _, firsts = np.unique(components, return_index=True)
+        bounds = np.searchsorted(components[order], components[firsts], side="right").tolist()
+        parts = np.split(order, bounds[:-1])
+        for i in np.argsort(firsts).tolist():
+            part = joined.only(parts[i])
+            component = self._columns.keys[part.numbers[0]].component
             layout, numbers = self._part(component)
-            wanted = set(numbers)
-            part = {
-                time_ns: {number: value for number, value in row.items() if number in wanted}
-                for time_ns, row in rows.items()
-            }
-            yield from _cut(layout, numbers, {t: row for t, row in part.items() if row})
+            places = np.searchsorted(numbers, part.numbers)
+            yield from _cut(layout, part._replace(numbers=places))
 
     def end(self, keys: Iterable[SeriesKey]) -> Iterator[Block]:
         """Hand out what waits, then the end of these series; they are forgotten."""
-        ended = {self._index[key] for key in keys if key in self._index}
+        index = self._columns.index
+        ended = sorted({index[key] for key in keys if key in index})
         yield from self.blocks()
-        for component in dict.fromkeys(self._columns[n].key.component for n in sorted(ended)):
+        for component in dict.fromkeys(self._columns.keys[n].component for n in ended):
             layout, numbers = self._part(component)
-            places = tuple(i for i, number in enumerate(numbers) if number in ended)
+            places = tuple(np.flatnonzero(np.isin(numbers, ended)).tolist())
             none = np.empty((0, len(numbers)))
             yield Block(layout, np.empty(0, np.int64), none, places)
-        self._forget(ended)
+        self._forget(np.array(ended, np.int64))
 
     def evict(self, older_than_ns: int) -> int:
         """Forget series that have not come since; return how many."""
-        idle = {n for n, column in enumerate(self._columns) if column.received_ns < older_than_ns}
-        waiting = {number for row in self._rows.values() for number in row}
-        self._forget(idle - waiting)
-        return len(idle - waiting)
+        idle = np.flatnonzero(self._columns.received_ns[: self.series] < older_than_ns)
+        gone = np.setdiff1d(idle, self._waiting.columns())
+        self._forget(gone)
+        return len(gone)
 
-    def _new_column(self, key: SeriesKey, value: float) -> int | None:
+    def _number(self, key: SeriesKey, value: float) -> int:
+        """Return a series' column; -1 where it has none and its value cannot open one."""
+        number = self._columns.index.get(key)
+        if number is not None:
+            return number
         reason = refusal(series_metric(key.metric), value)
-        if not reason and len(self._columns) >= self._most_series:
+        if not reason and self.series >= self._most_series:
             reason = TOO_MANY_SERIES
         if reason:
             self._refused[reason] += 1
-            return None
-        self._columns.append(_Column(key))
+            return -1
         self._whole = None
         self._parts.pop(key.component, None)
-        number = self._index[key] = len(self._columns) - 1
-        return number
+        return self._columns.add(key)
 
-    def _forget(self, numbers: set[int]) -> None:
-        if not numbers:
+    def _take_few(
+        self, time_ns: int, numbers: Sequence[int], values: Sequence[float], received_ns: int
+    ) -> int:
+        accepted = 0
+        for number, value in zip(numbers, values, strict=True):
+            reason = self._take_one(time_ns, number, value, received_ns)
+            if reason:
+                self._refused[reason] += 1
+            else:
+                accepted += 1
+        return accepted
+
+    def _take_one(self, time_ns: int, number: int, value: float, received_ns: int) -> str:
+        """Take a reading; return why it is refused, else an empty string."""
+        columns = self._columns
+        if not columns.lowest[number] <= value <= columns.highest[number]:
+            return refusal(series_metric(columns.keys[number].metric), value)
+        if columns.last_time_ns[number] == time_ns and columns.last_value[number] != value:
+            return COLLISION
+        newest = columns.newest_ns[number]
+        if time_ns == newest:
+            is_there = bool(columns.newest_window[number] == self._window)
+        else:
+            is_there = time_ns < newest and self._waiting.has(time_ns, number)
+        if is_there:
+            return REPEATED
+        if time_ns >= newest:
+            columns.newest_ns[number], columns.newest_window[number] = time_ns, self._window
+        columns.last_time_ns[number], columns.last_value[number] = time_ns, value
+        columns.received_ns[number] = received_ns
+        self._waiting.add_one(time_ns, number, value)
+        return ""
+
+    def _take_many(
+        self,
+        times: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        values: NDArray[np.float64],
+        received_ns: int,
+    ) -> int:
+        """Take readings of different columns; those that follow all before them by array."""
+        columns = self._columns
+        each = np.repeat(times, counts)
+        plain = (values >= columns.lowest[numbers]) & (values <= columns.highest[numbers])
+        plain &= each > columns.newest_ns[numbers]
+        accepted = 0
+        if not plain.all():
+            for i in np.flatnonzero(~plain).tolist():
+                one = ([int(numbers[i])], [float(values[i])])
+                accepted += self._take_few(int(each[i]), *one, received_ns)
+            chosen = _only(Readings(times, counts, numbers, values), plain)
+            times, counts, numbers, values = chosen
+            each = each[plain]
+        columns.newest_ns[numbers] = columns.last_time_ns[numbers] = each
+        columns.newest_window[numbers] = self._window
+        columns.last_value[numbers] = values
+        columns.received_ns[numbers] = received_ns
+        self._waiting.add(times, counts, numbers, values)
+        return accepted + len(numbers)
+
+    def _forget(self, numbers: NDArray[np.int64]) -> None:
+        if not len(numbers):
             return
-        kept = [n for n in range(len(self._columns)) if n not in numbers]
-        moved = {old: new for new, old in enumerate(kept)}
-        self._rows = {
-            time_ns: {moved[n]: value for n, value in row.items()}
-            for time_ns, row in self._rows.items()
-        }
-        self._columns = [self._columns[n] for n in kept]
-        self._index = {column.key: n for n, column in enumerate(self._columns)}
+        kept = np.setdiff1d(np.arange(self.series), numbers)
+        moved = np.full(self.series, -1)
+        moved[kept] = np.arange(len(kept))
+        self._waiting.renumber(moved)
+        self._columns.keep(kept)
+        self._numbers = SlotNumbers()
         self._whole = None
         self._parts.clear()
 
     def _whole_layout(self) -> Layout:
         if self._whole is None:
-            self._whole = Layout(tuple(column.key for column in self._columns))
+            self._whole = Layout(tuple(self._columns.keys))
         return self._whole
 
-    def _part(self, component: str) -> tuple[Layout, list[int]]:
+    def _part(self, component: str) -> tuple[Layout, NDArray[np.int64]]:
         part = self._parts.get(component)
         if part is None:
-            numbers = [n for n, c in enumerate(self._columns) if c.key.component == component]
-            layout = Layout(tuple(self._columns[n].key for n in numbers))
-            part = self._parts[component] = (layout, numbers)
+            keys = self._columns.keys
+            numbers = [n for n, key in enumerate(keys) if key.component == component]
+            layout = Layout(tuple(keys[n] for n in numbers))
+            part = self._parts[component] = (layout, np.array(numbers, np.int64))
         return part
 
 
-def _why(column: _Column, time_ns: int, value: float) -> str:
-    """Return why a reading of a known series is refused."""
-    if not column.lowest <= value <= column.highest:
-        return refusal(series_metric(column.key.metric), value)
-    is_same = column.last_time_ns != time_ns or column.last_value == value
-    return REPEATED if is_same else COLLISION
+def _only(readings: Readings, chosen: NDArray[np.bool_]) -> Readings:
+    times, counts, slots, values = readings
+    message = np.repeat(np.arange(len(times)), counts)[chosen]
+    kept = np.bincount(message, minlength=len(times))
+    return Readings(times[kept > 0], kept[kept > 0], slots[chosen], values[chosen])
 
 
-def _cut(layout: Layout, numbers: Iterable[int], rows: Rows) -> Iterator[Block]:
+def _cut(layout: Layout, readings: Joined) -> Iterator[Block]:
     """Yield the rows in order of device time, in blocks that fit a Kafka message."""
-    place = {number: i for i, number in enumerate(numbers)}
-    times = sorted(rows)
-    step = max(1, _LARGEST_CELLS // max(1, len(place)))
+    width = len(layout.columns)
+    step = max(1, _LARGEST_CELLS // max(1, width))
+    order = np.argsort(readings.rows, kind="stable")
+    rows, numbers, values = (array[order] for array in readings[1:])
+    times = readings.times_ns
     for start in range(0, len(times), step):
-        some = times[start : start + step]
-        values = np.full((len(some), len(place)), np.nan)
-        for i, time_ns in enumerate(some):
-            row = rows[time_ns]
-            values[i, [place[number] for number in row]] = list(row.values())
-        yield Block(layout, np.array(some, np.int64), values)
+        first, end = np.searchsorted(rows, [start, start + step]).tolist()
+        block = np.full((len(times[start : start + step]), width), np.nan)
+        block[rows[first:end] - start, numbers[first:end]] = values[first:end]
+        yield Block(layout, times[start : start + step], block)
