@@ -23,7 +23,9 @@ class DeadLetters:
     async def send(self, message: Any, *, reason: str, detail: str) -> None:
         """Send what a Faust message carried; the same message always makes the same letter id."""
         REFUSED.labels(message.topic, reason).inc()
-        letter_id = f"{self.worker}-{message.topic}-{message.partition}-{message.offset}"
+        # A broker that lost its memory counts offsets anew; the time tells such messages apart.
+        place = f"{message.topic}-{message.partition}-{message.offset}"
+        letter_id = f"{self.worker}-{place}-{round(message.timestamp * 1000)}"
         cell = (message.key or b"").decode(errors="replace")
         letter = pb.DeadLetter(
             reason=reason,

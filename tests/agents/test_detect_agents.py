@@ -17,6 +17,7 @@ class Message:
     key: bytes = b"pod1"
     topic: str = "telemetry.frames"
     partition: int = 0
+    timestamp: float = 1.5
 
 
 class Clock:
@@ -77,7 +78,7 @@ async def test_what_fails_always_is_a_dead_letter_with_its_offset(letters):
         at_ns=42,
         payload=b"payload",
         cell="pod1",
-        letter_id="detect-telemetry.frames-0-5",
+        letter_id="detect-telemetry.frames-0-5-1500",
     )
 
 
