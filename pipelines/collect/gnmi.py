@@ -180,7 +180,7 @@ class GnmiSubscriber:
         self._messages, self._received_ns, self._held_bytes = [], [], 0
         for told in self._bulk.decode(messages):
             if isinstance(told, Several):
-                self._take_several(told, received_ns[told.first : told.first + told.count])
+                self._take_several(told, received_ns[told.first : told.first + told.messages])
             else:
                 self._take_odd(messages[told.place], received_ns[told.place])
 

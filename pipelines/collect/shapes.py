@@ -4,6 +4,7 @@ A device sends the same paths in the same order at every interval. Messages of k
 joined, compared with what is expected of them, and their values are taken out, all at once.
 """
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -25,15 +26,17 @@ _JOINS: Final = (
     (_U64(0x000000000FFFFFFF), _U64(0x0FFFFFFF00000000), _U64(4)),
 )
 _WORD: Final = 8
+# A value's record: as bytes it is joined with others at no cost a record.
+_RECORD: Final = struct.Struct("<qQqqddq")
 _VALUE: Final = np.dtype(
     [
-        ("offset", np.int64),
-        ("keep", np.uint64),
-        ("size", np.int64),
-        ("kind", np.int64),
-        ("scale", np.float64),
-        ("constant", np.float64),
-        ("slot", np.int64),
+        ("offset", "<i8"),
+        ("keep", "<u8"),
+        ("size", "<i8"),
+        ("kind", "<i8"),
+        ("scale", "<f8"),
+        ("constant", "<f8"),
+        ("slot", "<i8"),
     ]
 )
 
@@ -65,9 +68,13 @@ class Shape:
         Of the message, in bytes.
     fixed, mask
         The message's bits that do not change, and which they are.
+    count
+        How many readings it has.
+    time, values
+        Records of where they stand.
     """
 
-    __slots__ = ("fixed", "mask", "size", "time", "values")
+    __slots__ = ("count", "fixed", "mask", "size", "time", "values")
 
     def __init__(
         self, message: bytes, *, time: Field, values: Sequence[Value], ignored: Iterable[Field]
@@ -79,8 +86,9 @@ class Shape:
         self.size = len(message)
         self.mask = bytes(mask)
         self.fixed = bytes(a & b for a, b in zip(message, mask, strict=True))
-        self.time = _row(Value(time, UNSIGNED, -1))
-        self.values = np.array([_row(value) for value in values], _VALUE)
+        self.count = len(values)
+        self.time = _record(Value(time, UNSIGNED, -1))
+        self.values = b"".join(_record(value) for value in values)
 
 
 class Readings(NamedTuple):
@@ -109,6 +117,8 @@ class Plan:
     ----------
     sizes
         Of the messages, in bytes.
+    slots
+        The series of all readings.
     is_distinct
         No series comes twice.
     """
@@ -121,14 +131,14 @@ class Plan:
         self._padding = bytes(-size % _WORD + 2 * _WORD)
         self._mask = _words(b"".join(shape.mask for shape in shapes) + self._padding)
         self._fixed = _words(b"".join(shape.fixed for shape in shapes) + self._padding)
-        self._counts = np.array([len(shape.values) for shape in shapes])
+        self._counts = np.array([shape.count for shape in shapes])
+        records = [shape.time for shape in shapes] + [shape.values for shape in shapes]
+        values = np.frombuffer(b"".join(records), _VALUE)
         begins = self._ends - self.sizes
-        times = np.array([shape.time for shape in shapes], _VALUE)
-        values = np.concatenate([times, *(shape.values for shape in shapes)])
-        values["offset"] += np.concatenate([begins, np.repeat(begins, self._counts)])
-        self._fields = _Fields(values)
-        self._slots = np.ascontiguousarray(values["slot"][len(shapes) :])
-        self.is_distinct = len(np.unique(self._slots)) == len(self._slots)
+        offsets = np.concatenate([begins, np.repeat(begins, self._counts)])
+        self._fields = _Fields(values, offsets)
+        self.slots = values["slot"][len(shapes) :].copy()
+        self.is_distinct = len(np.unique(self.slots)) == len(self.slots)
 
     def read(self, messages: Sequence[bytes]) -> Readings | list[int]:
         """Return the readings of messages of these sizes; where some differ, which ones."""
@@ -137,12 +147,12 @@ class Plan:
         if wrong.any():
             return self._differing(raw)
         times, values = self._fields.read(raw, len(messages))
-        return Readings(times, self._counts, self._slots, values)
+        return Readings(times, self._counts, self.slots, values)
 
     def _differing(self, raw: bytes) -> list[int]:
-        differing = (np.frombuffer(raw, np.uint8) & self._mask.view(np.uint8)) != self._fixed.view(
-            np.uint8
-        )
+        differing: NDArray[np.bool_] = (
+            np.frombuffer(raw, np.uint8) & self._mask.view(np.uint8)
+        ) != self._fixed.view(np.uint8)
         places = np.flatnonzero(differing)
         found: list[int] = np.unique(np.searchsorted(self._ends, places, side="right")).tolist()
         return found
@@ -151,16 +161,16 @@ class Plan:
 class _Fields:
     """Numbers in a buffer: those of one kind are converted together."""
 
-    def __init__(self, values: NDArray[np.void]) -> None:
-        self._offset = np.ascontiguousarray(values["offset"])
-        self._keep = np.ascontiguousarray(values["keep"])
+    def __init__(self, values: NDArray[np.void], offsets: NDArray[np.int64]) -> None:
+        self._offset = values["offset"] + offsets
+        self._keep = values["keep"].copy()
         self._ninth = np.flatnonzero(values["size"] > _WORD)
         self._tenth = np.flatnonzero(values["size"] > _WORD + 1)
-        of_kind = {kind: np.flatnonzero(values["kind"] == kind) for kind in range(6)}
-        self._of_kind = {kind: places for kind, places in of_kind.items() if len(places)}
-        self._of_kind.pop(UNSIGNED, None)
-        self._constants = values["constant"][of_kind[CONSTANT]]
-        scale = np.ascontiguousarray(values["scale"])
+        kinds = values["kind"]
+        there = set(kinds.tolist()) - {UNSIGNED}
+        self._of_kind = {kind: np.flatnonzero(kinds == kind) for kind in there}
+        self._constants = values["constant"][kinds == CONSTANT]
+        scale = values["scale"].copy()
         self._scale = scale if (scale != 1.0).any() else None
 
     def read(self, raw: bytes, times: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -187,15 +197,16 @@ class _Fields:
     def _converted(
         self, kind: int, kept: NDArray[np.uint64], whole: NDArray[np.uint64]
     ) -> NDArray[Any]:
+        converted: NDArray[Any] = self._constants
         if kind == SIGNED:
-            return whole.view(np.int64)
-        if kind == BOOL:
-            return whole != 0
-        if kind == DOUBLE:
-            return kept.view(np.float64)
-        if kind == FLOAT:
-            return kept.astype(np.uint32).view(np.float32)
-        return self._constants
+            converted = whole.view(np.int64)
+        elif kind == BOOL:
+            converted = whole != 0
+        elif kind == DOUBLE:
+            converted = kept.view(np.float64)
+        elif kind == FLOAT:
+            converted = kept.astype(np.uint32).view(np.float32)
+        return converted
 
 
 def _compact(kept: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -222,12 +233,12 @@ def _unmask(mask: bytearray, field: Field) -> None:
         mask[field.start : field.stop] = b"\x80" * min(size, 9) + b"\xff" * (size - 9)
 
 
-def _row(value: Value) -> tuple[float, ...]:
+def _record(value: Value) -> bytes:
     field = value.field
     size = field.stop - field.start
     is_varint = value.kind in (UNSIGNED, SIGNED, BOOL)
     keep = (1 << 8 * min(size, _WORD)) - 1
-    return (
+    return _RECORD.pack(
         field.start,
         keep & _SEVENS if is_varint else keep,
         size if is_varint else 0,
