@@ -66,6 +66,6 @@ class Capability:
 
 def advice_only(target: str, reason: str) -> Capability:
     """Return the capability of what cannot be reached or may not be touched."""
-    rungs = [rung for rung in Rung if rung is not Rung.ADVICE]
-    lacking = dict.fromkeys(rungs, reason)
+    rungs: list[Rung] = [rung for rung in Rung if rung is not Rung.ADVICE]
+    lacking: dict[Rung, str] = dict.fromkeys(rungs, reason)
     return Capability(target=target, rungs=frozenset({Rung.ADVICE}), lacking=lacking)

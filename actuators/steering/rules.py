@@ -36,7 +36,7 @@ class Match:
     Raises
     ------
     ValueError
-        It matches everything, has ports without a protocol, or something is malformed.
+        It matches everything, or something is malformed.
     """
 
     source: str = ""
@@ -46,12 +46,13 @@ class Match:
     target_ports: str = ""
 
     def __post_init__(self) -> None:
-        if not any((self.source, self.target, self.protocol)):
+        ports = (self.source_ports, self.target_ports)
+        if not any((self.source, self.target, self.protocol, *ports)):
             raise ValueError("rule matches every packet")
         if self.protocol and self.protocol not in _PROTOCOLS:
             raise ValueError(f"protocol is {self.protocol!r}, not one of {sorted(_PROTOCOLS)}")
-        for ports in (self.source_ports, self.target_ports):
-            _check_ports(ports, self.protocol)
+        for told in ports:
+            _check_ports(told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -145,11 +146,9 @@ def _protocol(told: str) -> str:
     return by_name.get(name) or by_number.get(name, name)
 
 
-def _check_ports(ports: str, protocol: str) -> None:
+def _check_ports(ports: str) -> None:
     if not ports:
         return
-    if not protocol:
-        raise ValueError("rule has ports and no protocol")
     match = _PORTS.match(ports)
     if match is None or not 0 < int(match[1]) <= int(match[2] or match[1]) <= LARGEST_PORT:
         raise ValueError(f"ports are {ports!r}, not a port or lower..upper")

@@ -7,6 +7,8 @@ from gnmi_pb import gnmi_pb2
 
 _ELEMENT = re.compile(r"/((?:[^/\[\]]|\[(?:[^\]\\]|\\.)*\])+)")
 _NAME = re.compile(r"^[^\[]+")
+_ESCAPED = re.compile(r"([\\\]])")
+_BACKSLASHED = r"\\\1"
 _KEY = re.compile(r"\[([^=\]]+)=((?:[^\]\\]|\\.)*)\]")
 
 
@@ -53,9 +55,49 @@ def integer_of(value: gnmi_pb2.TypedValue) -> int | None:
         return None
 
 
-def typed(value: int, encoding: int) -> gnmi_pb2.TypedValue:
-    """Return an unsigned integer in an encoding."""
+def text_of(value: gnmi_pb2.TypedValue) -> str | None:
+    """Return a single value as text, whichever arm carries it; None when it is none, or many."""
+    arm = value.WhichOneof("value")
+    if arm is None:
+        return None
+    raw = getattr(value, arm)
+    if arm in {"json_val", "json_ietf_val"}:
+        try:
+            raw = json.loads(raw)
+        except ValueError:
+            return None
+    return plain_text(raw)
+
+
+def plain_text(raw: object) -> str | None:
+    """Return a text, number or truth value as YANG writes it; None for anything else."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    return str(raw) if isinstance(raw, (str, int, float)) else None
+
+
+def format_path(*paths: gnmi_pb2.Path) -> str:
+    r"""Return the text that `parse_path` reads, module prefixes left out, keys in their order.
+
+    Examples
+    --------
+    >>> format_path(parse_path("/a/oc:b[prefix=10.0.0.0/24]/c"))
+    '/a/b[prefix=10.0.0.0/24]/c'
+    """
+    told = []
+    for name, keys in path_key(*paths):
+        told.append(f"/{name}")
+        told += [f"[{key}={_ESCAPED.sub(_BACKSLASHED, value)}]" for key, value in keys]
+    return "".join(told)
+
+
+def typed(value: int | str | bool, encoding: int) -> gnmi_pb2.TypedValue:
+    """Return an unsigned integer, text or truth value in an encoding."""
     if encoding == gnmi_pb2.PROTO:
+        if isinstance(value, bool):
+            return gnmi_pb2.TypedValue(bool_val=value)
+        if isinstance(value, str):
+            return gnmi_pb2.TypedValue(string_val=value)
         return gnmi_pb2.TypedValue(uint_val=value)
     body = json.dumps(value).encode()
     if encoding == gnmi_pb2.JSON:

@@ -1,6 +1,6 @@
 """One switch that is written to: Get, and Set with arbitration and a commit to be confirmed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ from gnmi_pb import gnmi_ext_pb2, gnmi_pb2, gnmi_pb2_grpc
 from google.protobuf.duration_pb2 import Duration
 
 from actuators.ports import PermanentActuationError, TransientActuationError
+from pipelines.drivers.gnmi_leaves import leaves_of
 from pipelines.drivers.gnmi_path import integer_of, parse_path, path_key, typed
 
 _PASSING = frozenset(
@@ -81,8 +82,53 @@ class Session:
                     raise self._told(error, "Get") from error
         return found
 
-    async def set(self, values: dict[str, int]) -> None:
-        """Write; where the switch takes commits it undoes the change unless `confirm` follows.
+    async def leaves(self, path: str) -> dict[str, str]:
+        """Return values, as text, by path of all leaves at a path and below it.
+
+        Raises
+        ------
+        ActuationError
+            It could not be asked, refuses, or does not know the path.
+        """
+        found, _ = await self.readings([path])
+        return found
+
+    async def readings(self, paths: Sequence[str]) -> tuple[dict[str, str], int]:
+        """Return the leaves at and below several paths, and when the switch read them, in ns.
+
+        What is not there is absent; the time is 0 when nothing is.
+        """
+        request = gnmi_pb2.GetRequest(path=[parse_path(path) for path in paths])
+        try:
+            request.encoding = await self._known_encoding()
+            response = await self._call(self._stub.Get, request)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.NOT_FOUND:
+                return {}, 0
+            raise self._told(error, "Get") from error
+        found = dict(leaf for told in response.notification for leaf in leaves_of(told))
+        return found, max((told.timestamp for told in response.notification), default=0)
+
+    async def models(self) -> dict[str, str]:
+        """Return version by name of the YANG modules it says it has.
+
+        Raises
+        ------
+        ActuationError
+            It could not be asked, or refuses.
+        """
+        try:
+            answer = await self._call(self._stub.Capabilities, gnmi_pb2.CapabilityRequest())
+        except grpc.aio.AioRpcError as error:
+            raise self._told(error, "Capabilities") from error
+        return {model.name: model.version for model in answer.supported_models}
+
+    async def set(
+        self, values: Mapping[str, int | str | bool], *, delete: Sequence[str] = ()
+    ) -> None:
+        """Delete, then write, as one transaction.
+
+        Where the switch takes commits it undoes the change unless `confirm` follows.
 
         Raises
         ------
@@ -90,13 +136,13 @@ class Session:
             Refused, or not known whether it was taken: read back.
         """
         try:
-            await self._set(values)
+            await self._set(values, delete)
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.ALREADY_EXISTS:
                 return
             if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:
                 raise self._told(error, "Set") from error
-            await self._set_after_cancel(values, error)
+            await self._set_after_cancel(values, delete, error)
 
     async def confirm(self) -> None:
         """Make the pending change last; that none is pending any more shows when it is read."""
@@ -120,11 +166,16 @@ class Session:
                 raise self._told(error, what) from error
         self.pending = False
 
-    async def _set_after_cancel(self, values: dict[str, int], first: grpc.aio.AioRpcError) -> None:
+    async def _set_after_cancel(
+        self,
+        values: Mapping[str, int | str | bool],
+        delete: Sequence[str],
+        first: grpc.aio.AioRpcError,
+    ) -> None:
         """Write again after cancelling what an earlier run of ours may have left unconfirmed."""
         await self.cancel()
         try:
-            await self._set(values)
+            await self._set(values, delete)
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.ALREADY_EXISTS:
                 return
@@ -134,8 +185,9 @@ class Session:
                 ) from error
             raise self._told(error, "Set") from error
 
-    async def _set(self, values: dict[str, int]) -> None:
+    async def _set(self, values: Mapping[str, int | str | bool], delete: Sequence[str]) -> None:
         encoding = await self._known_encoding()
+        deleted = [parse_path(path) for path in delete]
         update = [
             gnmi_pb2.Update(path=parse_path(path), val=typed(value, encoding))
             for path, value in values.items()
@@ -147,9 +199,8 @@ class Session:
                 *(self._commit() if commits else ()),
             ]
             try:
-                await self._call(
-                    self._stub.Set, gnmi_pb2.SetRequest(update=update, extension=extension)
-                )
+                request = gnmi_pb2.SetRequest(delete=deleted, update=update, extension=extension)
+                await self._call(self._stub.Set, request)
             except grpc.aio.AioRpcError as error:
                 if error.code() not in _NOT_UNDERSTOOD:
                     raise

@@ -110,11 +110,12 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
         try:
             check_origin(request.prefix, *request.path)
             encoding = _encoding(request.encoding)
+            leaves = self._device.leaves()
             return gnmi_pb2.GetResponse(
                 notification=[
                     notification
                     for path in request.path or [gnmi_pb2.Path()]
-                    for notification in self._got(request, path, encoding)
+                    for notification in self._got(request, path, encoding, leaves)
                 ]
             )
         except GnmiError as error:
@@ -122,14 +123,18 @@ class GnmiService(gnmi_pb2_grpc.gNMIServicer):  # type: ignore[misc]
             raise
 
     def _got(
-        self, request: gnmi_pb2.GetRequest, path: gnmi_pb2.Path, encoding: int
+        self,
+        request: gnmi_pb2.GetRequest,
+        path: gnmi_pb2.Path,
+        encoding: int,
+        leaves: Sequence[Leaf],
     ) -> list[gnmi_pb2.Notification]:
         pattern = from_message(request.prefix, path)
         containers = _GET_TYPES.get(request.type)
         found = present(
             [
                 (leaf, leaf.read())
-                for leaf in selected(pattern, self._device.leaves())
+                for leaf in selected(pattern, leaves)
                 if containers is None or any(e.name in containers for e in leaf.relative)
             ]
         )

@@ -92,8 +92,6 @@ def _rule(shape: Shape, switch: str, number: int, told: Mapping[str, Value]) -> 
         raise invalid(f"rule {number} has the next hop {told.get('next-hop')!r}: no neighbour")
     match = {field: _range(name, told.get(name, "")) for name, field in _LEAF.items()}
     protocol = protocol_number(told["protocol"]) if "protocol" in told else 0
-    if not protocol and (match["source_ports"] or match["target_ports"]):
-        raise invalid(f"rule {number} has ports and no protocol")
     return PolicyRule(sequence_id=number, protocol=protocol, table=table_of(shape, spine), **match)
 
 

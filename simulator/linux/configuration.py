@@ -96,6 +96,7 @@ SCHEMA: Final[Mapping[str, tuple[str, Callable[[Any], Value]]]] = {
     f"{_RULE}/action/config/next-hop": ("policy", _address),
     f"{_BINDING}/config/interface-id": ("policy", _text),
     f"{_BINDING}/config/apply-forwarding-policy": ("policy", _text),
+    f"{_BINDING}/interface-ref/config/interface": ("policy", _text),
 }
 
 
