@@ -1,0 +1,31 @@
+"""Words and lines of a picture."""
+
+from typing import Final
+from xml.sax.saxutils import escape
+
+from pipelines.plan.colours import INK
+
+FONT: Final = "font-family='system-ui, Segoe UI, Helvetica, Arial, DejaVu Sans, sans-serif'"
+
+
+def stroke(x1: float, y1: float, x2: float, y2: float) -> str:
+    return (
+        f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' "
+        f"stroke='{INK}' stroke-width='1.4'/>"
+    )
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    size: float,
+    weight: str = "400",
+    fill: str = INK,
+    anchor: str = "start",
+) -> str:
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' font-weight='{weight}' "
+        f"text-anchor='{anchor}' {FONT} fill='{fill}'>{escape(words)}</text>"
+    )
