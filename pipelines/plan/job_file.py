@@ -85,7 +85,14 @@ class JobConfig(Config):
 
 
 class JobFile(Config):
-    jobs: tuple[JobConfig, ...] = Field(min_length=1)
+    jobs: tuple[JobConfig, ...]
+
+    @field_validator("jobs")
+    @classmethod
+    def _are_some(cls, jobs: tuple[JobConfig, ...]) -> tuple[JobConfig, ...]:
+        if not jobs:  # said here, so that a job that is wrong is told alone
+            raise ValueError("there is no job")
+        return jobs
 
 
 def read_jobs(path: Path, topology: Topology) -> list[Job]:
