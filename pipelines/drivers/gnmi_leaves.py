@@ -24,8 +24,9 @@ def leaves_of(notification: gnmi_pb2.Notification) -> Iterator[tuple[str, str]]:
 
     An entry of a list that this driver does not know, or that does not name its keys, is left out.
     """
+    prefix = format_path(notification.prefix)
     for update in notification.update:
-        path = format_path(notification.prefix, update.path)
+        path = prefix + format_path(update.path)
         value = text_of(update.val)
         if value is not None:
             yield path, value

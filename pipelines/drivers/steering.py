@@ -123,9 +123,8 @@ class SteeringDriver:
             await self._idle(changes)
         try:
             await self._write_all(steps)
-            await self._check(changes)
-            if expected:
-                await self._check_packets(expected, before)
+            first = await self._watch.look(expected) if expected else None
+            await asyncio.gather(self._check(changes), self._check_packets(expected, before, first))
         except BaseException:
             await self._undo(steps)
             raise
@@ -150,8 +149,12 @@ class SteeringDriver:
                 f" ({len(odd)} of {len(changes)} differ)"
             )
 
-    async def _check_packets(self, expected: Mapping[Port, Shift], before: Rates) -> None:
-        told = await self._watch.after(expected, before)
+    async def _check_packets(
+        self, expected: Mapping[Port, Shift], before: Rates, first: Reading | None
+    ) -> None:
+        if first is None:
+            return
+        told = await self._watch.after(expected, before, first)
         odd = [one.text() for one in told if not one.is_seen]
         if odd:
             raise PermanentActuationError(f"packets did not follow: {'; '.join(odd)}")

@@ -80,12 +80,13 @@ class Watch:
                 return _rates(first, now)
             await asyncio.sleep(missing)
 
-    async def after(self, expected: Mapping[Port, Shift], before: Rates) -> list[Followed]:
-        """Return what the ports carry once all follow, or as it is when the time is up.
+    async def after(
+        self, expected: Mapping[Port, Shift], before: Rates, first: Reading
+    ) -> list[Followed]:
+        """Return what the ports carry since ``first`` once all follow, or when the time is up.
 
         Empty when counters cannot tell: nothing is sent.
         """
-        first = await self.look(expected)
         waited = 0.0
         while True:
             await asyncio.sleep(self._settings.window_seconds)

@@ -57,18 +57,21 @@ def covers(pattern: Elems, path: Elems, *, names_only: bool = False) -> bool:
     ``*`` stands for any element or key, ``...`` for any number of elements, a key left out for
     all of its values. With ``names_only`` keys are not compared: does the schema have it?
     """
-    if not pattern:
-        return True
-    head = pattern[0]
-    if head.name == _MANY:
-        return any(
-            covers(pattern[1:], path[skip:], names_only=names_only) for skip in range(len(path) + 1)
-        )
-    if not path or head.name not in (_ANY, path[0].name):
-        return False
-    if not names_only and not _keys_fit(head, path[0]):
-        return False
-    return covers(pattern[1:], path[1:], names_only=names_only)
+    for at, (head, real) in enumerate(zip(pattern, path, strict=False)):
+        if head.name == _MANY:
+            return _covers_many(pattern[at + 1 :], path[at:], names_only=names_only)
+        if head.name not in (real.name, _ANY):
+            return False
+        if head.keys and not names_only and not _keys_fit(head, real):
+            return False
+    rest = pattern[len(path) :]
+    return all(element.name == _MANY for element in rest)
+
+
+def _covers_many(pattern: Elems, path: Elems, *, names_only: bool) -> bool:
+    """Return whether any end of the path is covered."""
+    ends = (path[skip:] for skip in range(len(path) + 1))
+    return any(covers(pattern, end, names_only=names_only) for end in ends)
 
 
 def has_wildcard(path: Elems) -> bool:

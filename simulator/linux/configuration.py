@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
@@ -121,11 +122,7 @@ class LabConfiguration:
 
     def knows(self, path: Elems) -> bool:
         """Return whether this switch has leaves at or below the path."""
-        return any(
-            feature in self.features or not feature
-            for names, (feature, _) in SCHEMA.items()
-            if f"{names}/".startswith(f"{names_of(path)}/")
-        )
+        return bool(_features(names_of(path)) & {"", *self.features})
 
     def edited(self, request: gnmi_pb2.SetRequest) -> dict[Elems, Value]:
         """Return the configuration as a Set would leave it: deletes, replaces, updates.
@@ -173,6 +170,13 @@ class LabConfiguration:
             raise invalid(f"{to_text(path)} has wildcards")
         if not self.knows(path):
             raise unimplemented(f"no such path: {to_text(path)}")
+
+
+@cache
+def _features(names: str) -> frozenset[str]:
+    """Return what has leaves at or below a path without keys."""
+    told = SCHEMA.items()
+    return frozenset(f for known, (f, _) in told if f"{known}/".startswith(f"{names}/"))
 
 
 def protocol_number(name: Value) -> int:

@@ -18,7 +18,7 @@ from simulator.linux.compiled import Compiled, compiled
 from simulator.linux.configuration import LabConfiguration, Value
 from simulator.linux.kernel import Kernel
 from simulator.linux.shape import Shape
-from simulator.linux.tree import leaves_of
+from simulator.linux.tree import configured_leaves, leaves_of
 
 _TICK_NS: Final = 1_000_000
 _MODELS: Final = (
@@ -54,6 +54,8 @@ class LabDevice:
     commits: Commits
     reroute: Reroute
     up: set[str] = field(default_factory=set)
+    _configured: list[Leaf] = field(default_factory=list)
+    _configured_of: Mapping[Elems, Value] | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -74,13 +76,17 @@ class LabDevice:
         return compiled(self.shape, self.switch, self.configuration.values)
 
     def leaves(self) -> Sequence[Leaf]:
-        return leaves_of(
+        now = leaves_of(
             self.shape,
             self.switch,
             self.configuration,
             counters=self.kernel.counters(),
             up=self.up,
         )
+        if self._configured_of is not self.configuration.values:
+            self._configured = configured_leaves(self.shape, self.switch, self.configuration)
+            self._configured_of = self.configuration.values
+        return [*now, *self._configured]
 
     async def change(self, request: gnmi_pb2.SetRequest) -> None:
         async with self._lock:
@@ -117,7 +123,7 @@ class LabDevice:
         """Bring the kernel in line; what it refuses is taken back, the commit with it."""
         try:
             await self._apply(compiled(self.shape, self.switch, before))
-        except NetlinkError as error:
+        except (NetlinkError, OSError) as error:
             self.configuration.write(before)
             self.commits.state.pending = None
             await self._apply(self.meaning)

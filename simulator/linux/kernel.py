@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import EEXIST, ENOENT, ESRCH
 from typing import Any, Final, NamedTuple
@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple
 from pyroute2 import AsyncIPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from simulator.linux.namespaces import counters_file, link_events
+from simulator.linux.namespaces import RTMGRP_LINK, counters_file, netlink
 from simulator.linux.routing import Hop, Routes, Where
+from simulator.linux.rule_batch import KernelRule, send
 
 # Preferences of `ip rule`: who enters the policy, how others pass it by, where its rules begin.
 _ENTRIES: Final = 100
@@ -33,16 +34,8 @@ class PolicyRule(NamedTuple):
     target_ports: str
     table: int
 
-    def spec(self) -> dict[str, Any]:
-        spec: dict[str, Any] = {"priority": _POLICY + self.sequence_id, "table": self.table}
-        told = {
-            "src": self.source,
-            "dst": self.target,
-            "ip_proto": self.protocol,
-            "sport_range": self.source_ports,
-            "dport_range": self.target_ports,
-        }
-        return spec | {name: value for name, value in told.items() if value}
+    def kernel_rule(self) -> KernelRule:
+        return KernelRule(_POLICY + self.sequence_id, *self[1:])
 
 
 class Counters(NamedTuple):
@@ -67,6 +60,7 @@ class Kernel:
     entries: dict[str, int] = field(default_factory=dict)
     routes: dict[Where, tuple[Hop, ...]] = field(default_factory=dict)
     events: socket.socket | None = None
+    requests: socket.socket | None = None
     _link: Any = None
     _index: dict[str, int] = field(default_factory=dict)
     _counters: int = -1
@@ -74,12 +68,15 @@ class Kernel:
     async def open(self) -> None:
         self._link = AsyncIPRoute(netns=self.namespace)
         await self._link.setup_endpoint()
-        self.events = link_events(self.namespace)
+        self.events = netlink(self.namespace, groups=RTMGRP_LINK)
+        self.events.setblocking(False)
+        self.requests = netlink(self.namespace)
         self._counters = counters_file(self.namespace)
 
     async def close(self) -> None:
-        if self.events is not None:
-            self.events.close()
+        for opened in (self.events, self.requests):
+            if opened is not None:
+                opened.close()
         if self._counters >= 0:
             os.close(self._counters)
         if self._link is not None:
@@ -129,17 +126,13 @@ class Kernel:
         Of two rules with one sequence number the older is in force until it is removed.
         """
         rules, interfaces = set(wanted), set(bound)
-        for rule in sorted(rules - self.rules):
-            await self._rule("add", **rule.spec())
-            self.rules.add(rule)
+        self._send(add=sorted(rules - self.rules))
         for interface in sorted(interfaces - self.entries.keys()):
             await self._bind(interface)
         for interface in sorted(self.entries.keys() - interfaces):
             priority = self.entries.pop(interface)
             await self._rule("del", priority=priority, iifname=interface, action="goto")
-        for rule in sorted(self.rules - rules):
-            await self._rule("del", **rule.spec())
-            self.rules.discard(rule)
+        self._send(remove=sorted(self.rules - rules))
 
     async def bring_routes(self, wanted: Routes, *, again: bool = False) -> None:
         """Replace routes that differ, then remove what is not wanted.
@@ -163,6 +156,17 @@ class Kernel:
             told = [int(number) for number in numbers.split()]
             found[name.strip()] = Counters(*told[0:4], *told[8:12])
         return found
+
+    def _send(self, *, add: Sequence[PolicyRule] = (), remove: Sequence[PolicyRule] = ()) -> None:
+        assert self.requests is not None  # noqa: S101 - opened before
+        # What is done when the kernel refuses is not known rule by rule: all may be there.
+        self.rules |= set(add)
+        send(
+            self.requests,
+            add=[rule.kernel_rule() for rule in add],
+            remove=[rule.kernel_rule() for rule in remove],
+        )
+        self.rules -= set(remove)
 
     async def _bind(self, interface: str) -> None:
         priority = _ENTRIES + self._index[interface]

@@ -13,6 +13,7 @@ from pyroute2 import netns
 T = TypeVar("T")
 
 PREFIX: Final = "trimtab"
+RTMGRP_LINK: Final = 1
 _NAME: Final = re.compile(rf"^{PREFIX}-(\d+)-(\d+)-")
 _RUN: Final = Path("/run/netns")
 _START_FIELD: Final = 19  # of /proc/PID/stat, counted behind the command's closing parenthesis
@@ -99,14 +100,13 @@ def enter(name: str) -> None:
     netns.setns(name)
 
 
-def link_events(name: str) -> socket.socket:
-    """Return a socket that becomes readable whenever a link of the namespace changes."""
+def netlink(name: str, *, groups: int = 0) -> socket.socket:
+    """Return a routing socket of the namespace, which hears of what the groups are told."""
 
     def opened() -> socket.socket:
-        events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-        events.bind((0, 1))  # RTMGRP_LINK
-        events.setblocking(False)
-        return events
+        link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+        link.bind((0, groups))
+        return link
 
     return inside(name, opened)
 

@@ -36,10 +36,16 @@ def leaves_of(
     counters: Mapping[str, Counters],
     up: Set[str],
 ) -> list[Leaf]:
-    """Return a switch's leaves with their values as they are now."""
+    """Return the leaves of a switch and its ports with their values as they are now."""
     leaves = [_leaf(elems("system"), ("state", "hostname"), "string", switch)]
     for interface in shape.interfaces(switch):
         leaves += _interface(interface, configuration.values, counters, is_up=interface in up)
+    return leaves
+
+
+def configured_leaves(shape: Shape, switch: str, configuration: LabConfiguration) -> list[Leaf]:
+    """Return the leaves that stay as they are until something is configured."""
+    leaves = []
     if "weights" in configuration.features:
         leaves += _next_hops(shape, switch, configuration.values)
     told = [(p, v) for p, v in configuration.values.items() if _is_policy(p)]
