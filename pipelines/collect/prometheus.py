@@ -1,12 +1,14 @@
 """Prometheus' text form, line by line: a bad line costs itself and not the scrape.
 
-Everything before the value is the key of a series: it is understood once, then looked up.
+Everything before the value is the key of a series: it is understood once, then looked up. A scrape
+with the lines of the last one is read by column: only its values are looked at.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from pipelines.collect.text_layout import Numbers, Sample, TextLayout
 from pipelines.errors import DecodeError
 
 _NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -38,6 +40,19 @@ class BadLine(NamedTuple):
     why: str
 
 
+class Scrape(NamedTuple, Generic[T]):
+    """A scrape by column.
+
+    Attributes
+    ----------
+    series
+        Of each sample; the same object as long as scrapes are like each other.
+    """
+
+    series: Sequence[T]
+    numbers: Numbers
+
+
 class TextParser(Generic[T]):
     """Parses the scrapes of one target.
 
@@ -48,30 +63,55 @@ class TextParser(Generic[T]):
     def __init__(self, meaning: Callable[[Labelled], T]) -> None:
         self._meaning = meaning
         self._known: dict[str, T] = {}
+        self._last: tuple[TextLayout, Sequence[T]] | None = None
+
+    def columns(self, text: str) -> Scrape[T] | None:
+        """Return a scrape whose lines are those of the last that was parsed; None for another."""
+        if self._last is None:
+            return None
+        layout, series = self._last
+        numbers = layout.read(text.split("\n"))
+        return None if numbers is None else Scrape(series, numbers)
 
     def parse(self, text: str) -> Iterator[Line[T] | BadLine]:
         """Yield samples and bad lines in the order of the text."""
         seen: set[str] = set()
-        for raw in text.split("\n"):
+        samples: list[Sample] = []
+        every: list[T] = []
+        lines = text.split("\n")
+        self._last = None
+        is_good = True
+        for place, raw in enumerate(lines):
             line = raw.strip()
             if not line or line[0] == "#":
                 continue
             try:
-                key, value, time_ms = _cut(line)
+                key, value, time_ms, has_time = _cut(line)
                 series = self._known.get(key)
                 if series is None:
                     series = self._known[key] = self._meaning(parse_key(key))
             except ValueError as error:
+                is_good = False
                 yield BadLine(line, str(error))
                 continue
             seen.add(key)
+            samples.append(Sample(place, _start(raw, key), has_time))
+            every.append(series)
             yield Line(series, value, time_ms)
         if len(self._known) > 2 * len(seen) + _LEAST_KEPT:
             self._known = {key: series for key, series in self._known.items() if key in seen}
+        if is_good:
+            self._last = TextLayout(lines, samples), every
 
 
-def _cut(line: str) -> tuple[str, float, int]:
-    """Return everything before the value, the value, and the time in ms.
+def _start(raw: str, key: str) -> int:
+    """Return where what follows the key begins; a name without labels needs its space."""
+    end = raw.index(key) + len(key)
+    return end if key.endswith("}") else end + 1
+
+
+def _cut(line: str) -> tuple[str, float, int, bool]:
+    """Return everything before the value, the value, the time in ms, and whether there is one.
 
     Raises
     ------
@@ -89,7 +129,8 @@ def _cut(line: str) -> tuple[str, float, int]:
         raise ValueError(f"{len(rest)} words after the series, not a value and perhaps a time")
     if "_" in rest[0]:  # Python's own digit separator
         raise ValueError(f"value is {rest[0]!r}")
-    return key, float(rest[0]), int(rest[1]) if len(rest) > 1 else 0
+    has_time = len(rest) > 1
+    return key, float(rest[0]), int(rest[1]) if has_time else 0, has_time
 
 
 def parse_key(key: str) -> Labelled:

@@ -86,11 +86,20 @@ class Scraper:
         text = body.decode(errors="replace")
         received_ns = self._clock.now_ns()
         if len(body) > _LARGE_BODY_BYTES:
-            return await asyncio.to_thread(self._text.read, text, received_ns)
-        return self._text.read(text, received_ns)
+            return await asyncio.to_thread(self._text.read_columns, text, received_ns)
+        return self._text.read_columns(text, received_ns)
 
     def _take(self, scraped: Scraped) -> None:
         target = self._target
+        if scraped.columns is not None:
+            self._frames.take_columns(
+                target.component,
+                target.cell,
+                self._text.slots,
+                scraped.columns,
+                received_ns=self._clock.now_ns(),
+                group=target.name,
+            )
         for time_ns, readings in scraped.readings.items():
             self._frames.take(target.component, target.cell, time_ns, readings, group=target.name)
         for reason, count in scraped.refused.items():
