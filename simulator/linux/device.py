@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import grpc
 from gnmi_pb import gnmi_pb2
 from pyroute2.netlink.exceptions import NetlinkError
 
 from simulator.clock import VirtualClock
 from simulator.gnmi.commit import Commits, commit_of
 from simulator.gnmi.device import changes_something
-from simulator.gnmi.errors import invalid, precondition, unimplemented
+from simulator.gnmi.errors import GnmiError, invalid, unimplemented
 from simulator.gnmi.paths import Elems
 from simulator.gnmi.tree import Leaf
 from simulator.linux.compiled import Compiled, compiled
@@ -127,7 +128,8 @@ class LabDevice:
             self.configuration.write(before)
             self.commits.state.pending = None
             await self._apply(self.meaning)
-            raise precondition(f"the kernel refuses: {error}") from error
+            details = f"the kernel refuses: {error}"
+            raise GnmiError(grpc.StatusCode.INTERNAL, details) from error
 
     async def _apply(self, before: Compiled) -> None:
         """Open ways first, close them last: no packet is without one in between."""

@@ -131,7 +131,9 @@ class Kernel:
             await self._bind(interface)
         for interface in sorted(self.entries.keys() - interfaces):
             priority = self.entries.pop(interface)
-            await self._rule("del", priority=priority, iifname=interface, action="goto")
+            await self._rule(
+                "del", priority=priority, iifname=interface, action="goto", goto=_POLICY
+            )
         self._send(remove=sorted(self.rules - rules))
 
     async def bring_routes(self, wanted: Routes, *, again: bool = False) -> None:

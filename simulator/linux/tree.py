@@ -45,7 +45,7 @@ def leaves_of(
 
 def configured_leaves(shape: Shape, switch: str, configuration: LabConfiguration) -> list[Leaf]:
     """Return the leaves that stay as they are until something is configured."""
-    leaves = []
+    leaves: list[Leaf] = []
     if "weights" in configuration.features:
         leaves += _next_hops(shape, switch, configuration.values)
     told = [(p, v) for p, v in configuration.values.items() if _is_policy(p)]

@@ -175,9 +175,7 @@ class RunningLab:
         arguments += ["--period", str(period), "--busy", str(busy), "--cpu", "0"]
         program = "simulator.linux.traffic"
         receiver = Child(program, "receive", "--namespace", self.namespaces[f"host{far}-1"])
-        sender = Child(
-            program, "send", "--namespace", self.namespaces[f"host{leaf}-1"], *arguments
-        )
+        sender = Child(program, "send", "--namespace", self.namespaces[f"host{leaf}-1"], *arguments)
         try:
             yield Traffic(sender, receiver)
         finally:

@@ -1,0 +1,127 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actuators.steering.classes import PortClasses
+from actuators.steering.counters import expected_shifts, followed, is_silent, ways_of
+from actuators.steering.idle import Beat
+from actuators.steering.plan import change_set
+from actuators.steering.weights import weights_for
+from tests.actuators.steering.sites import INTERFACES, TARGET, Rung, assignment, flow, means, site
+
+A, B, C, D = INTERFACES
+
+
+@pytest.mark.parametrize(
+    ("now_ns", "expected"), [(100, 140), (139, 140), (140, 140), (180, 180), (181, 240), (200, 240)]
+)
+def test_job_is_idle_behind_its_busy_time_while_enough_of_the_period_is_left(now_ns, expected):
+    beat = Beat(start_ns=100, period_ns=100, busy_ns=40)
+    assert beat.idle_at(now_ns, need_ns=20) == expected
+
+
+def test_job_that_is_never_idle_long_enough_says_so():
+    assert Beat(start_ns=0, period_ns=100, busy_ns=90).idle_at(5, need_ns=11) is None
+
+
+@given(
+    st.integers(-(10**12), 10**12),
+    st.integers(1, 10**9),
+    st.floats(0, 1),
+    st.integers(-(10**12), 10**12),
+    st.floats(0, 1),
+)
+def test_told_time_is_idle_not_before_now_and_within_two_periods(start, period, share, now, need):
+    busy = int(period * share)
+    need_ns = int((period - busy) * need)
+    beat = Beat(start_ns=start, period_ns=period, busy_ns=busy)
+    at = beat.idle_at(now, need_ns=need_ns)
+    assert now <= at <= now + 2 * period
+    into = (at - start) % period
+    assert busy <= into or busy == period
+    assert into + need_ns <= period
+
+
+@pytest.mark.parametrize("numbers", [(0, 0), (10, 11), (10, -1)])
+def test_impossible_beat_is_refused(numbers):
+    with pytest.raises(ValueError, match="busy"):
+        Beat(start_ns=0, period_ns=numbers[0], busy_ns=numbers[1])
+
+
+def shifts(old, new, flows=None, *, job=False):
+    told = flows or [flow(n) for n in range(1, len(old) + 1)]
+    planned = change_set(
+        assignment(old, told), assignment(new, told), means(Rung.POLICY_RULES, job=job)
+    )
+    ways = ways_of(told, [site()], PortClasses())
+    return {
+        port[1]: (shift.bits_per_second, shift.sign)
+        for port, shift in expected_shifts(planned.changes, ways).items()
+    }
+
+
+def test_old_ports_are_expected_to_send_less_and_new_ones_more():
+    assert shifts([A, A, B], [B, C, B]) == {A: (-2e9, -1), B: (1e9, 1), C: (1e9, 1)}
+
+
+def test_swap_of_equals_cannot_be_told():
+    assert shifts([A, B], [B, A]) == {A: (0.0, 0), B: (0.0, 0)}
+
+
+def test_moves_by_source_port_are_expected_like_others():
+    flows = [flow(1, source_port=49152)]
+    assert shifts([A], [D], flows, job=True) == {A: (-1e9, -1), D: (1e9, 1)}
+
+
+def test_flow_of_unknown_rate_tells_only_the_direction():
+    told = shifts([A], [B], [flow(1, bits_per_second=0.0)])
+    assert [(math.isnan(rate), sign) for rate, sign in told.values()] == [(True, -1), (True, 1)]
+
+
+def seen(expected_of, before, after):
+    planned = change_set(assignment([A, A]), assignment([B, B]), means(Rung.POLICY_RULES))
+    flows = [flow(n, bits_per_second=expected_of) for n in (1, 2)]
+    expected = expected_shifts(planned.changes, ways_of(flows, [site()], PortClasses()))
+    told = followed(
+        expected,
+        {(TARGET, port): rate for port, rate in before.items()},
+        {(TARGET, port): rate for port, rate in after.items()},
+    )
+    return {one.port[1]: one.is_seen for one in told}
+
+
+@pytest.mark.parametrize("rate", [1e9, 0.0])
+def test_packets_that_followed_are_seen_and_others_are_not(rate):
+    before = {A: 2e9, B: 0.0}
+    assert seen(rate, before, {A: 0.1e9, B: 1.9e9}) == {A: True, B: True}
+    assert seen(rate, before, {A: 2e9, B: 0.0}) == {A: False, B: False}
+
+
+def test_change_small_beside_the_load_cannot_tell():
+    assert seen(1e9, {A: 50e9, B: 50e9}, {A: 49e9, B: 51e9}) == {}
+
+
+def test_port_that_sent_nothing_cannot_tell_that_something_went():
+    assert seen(1e9, {A: 0.0, B: 0.0}, {A: 0.0, B: 2e9}) == {B: True}
+
+
+def test_silence_tells_nothing():
+    port = (TARGET, A)
+    assert is_silent({port: None}, {port: 0.0}, {port: 0.0})
+    assert is_silent({port: None}, {port: 5e9}, {port: 0.1e9})
+    assert not is_silent({port: None}, {port: 5e9}, {port: 1e9})
+
+
+def test_weights_are_the_smallest_that_say_the_loads():
+    assert weights_for({"a": 2e9, "b": 1e9, "c": 0.0}, total=64) == {"a": 43, "b": 21, "c": 0}
+    assert weights_for({"a": 5.0, "b": 5.0}, total=64) == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("loads", "why"), [({"a": 0.0}, "last path"), ({}, "last path"), ({"a": 1.0, "b": -1.0}, "neg")]
+)
+def test_weights_that_cannot_be_are_refused(loads, why):
+    with pytest.raises(ValueError, match=why):
+        weights_for(loads, total=64)
