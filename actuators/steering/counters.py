@@ -1,7 +1,7 @@
 """Did the packets follow? What ports carried before and after a change, beside the plan."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -41,6 +41,12 @@ class Ways:
     classes: PortClasses = field(default_factory=PortClasses)
     ports: Mapping[tuple[str, str], Mapping[int, Port]] = field(default_factory=dict)
     rates: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def beside(self, ports: Iterable[Port]) -> list[Port]:
+        """Return these ports, and all others that flows can leave the same targets by."""
+        told = dict.fromkeys(ports)
+        targets = {target for target, _ in told}
+        return [*told, *(p for p in self.hops.values() if p[0] in targets and p not in told)]
 
     def port(self, change: Change, value: str) -> Port | None:
         """Return where a value of what is changed sends to; None when it cannot be said."""
@@ -88,10 +94,13 @@ class Shift:
         NaN when a flow's rate is not known.
     sign
         1 more, -1 less, 0 cannot be said.
+    least
+        What it carries afterwards at least: the flows that are sent to it; bits per second.
     """
 
     bits_per_second: float
     sign: int
+    least: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,57 +115,88 @@ class Followed:
 
     def text(self) -> str:
         told = f"{self.port[0]} {self.port[1]}: {self.before:.4g} -> {self.after:.4g} bit/s"
-        wanted = "more" if self.expected.sign > 0 else "less"
-        return told if self.is_seen else f"{told}, expected {wanted}"
+        if self.is_seen:
+            return told
+        if self.expected.sign < 0:
+            return f"{told}, expected less"
+        return f"{told}, expected more, {self.expected.least:.4g} bit/s at least"
+
+
+@dataclass(slots=True)
+class _Gains:
+    """What comes to a port and goes from it: signed rates, by whether the other port is known."""
+
+    known: list[float] = field(default_factory=list)
+    open: list[int] = field(default_factory=list)
+    coming: list[float] = field(default_factory=list)
 
 
 def expected_shifts(changes: Iterable[Change], ways: Ways) -> dict[Port, Shift]:
-    """Return what the ports of moved flows are expected to carry more or less."""
-    gains: dict[Port, list[tuple[int, float]]] = {}
+    """Return what the ports of moved flows are expected to carry more or less.
+
+    A flow that was or will be hashed may leave by the same port before and after: it counts for
+    what the port carries afterwards at least, and for nothing else.
+    """
+    gains: dict[Port, _Gains] = {}
     for change in changes:
         rate = ways.rates.get((change.target, change.path), math.nan)
-        for value, sign in ((change.from_value, -1), (change.to_value, 1)):
-            port = ways.port(change, value)
-            if port is not None:
-                gains.setdefault(port, []).append((sign, rate))
-    return {port: _shift(told) for port, told in gains.items()}
+        old, new = ways.port(change, change.from_value), ways.port(change, change.to_value)
+        for port, other, sign in ((old, new, -1), (new, old, 1)):
+            if port is None or port == other:
+                continue
+            gain = gains.setdefault(port, _Gains())
+            if other is None:
+                gain.open.append(sign)
+            else:
+                gain.known.append(sign * (math.inf if math.isnan(rate) else rate))
+            if sign > 0 and not math.isnan(rate):
+                gain.coming.append(rate)
+    return {port: _shift(gain) for port, gain in gains.items()}
 
 
-def _shift(gains: Sequence[tuple[int, float]]) -> Shift:
+def _shift(gain: _Gains) -> Shift:
     """Return what comes and goes in sum; where a rate is not known, only what all agree on."""
-    amount = sum(sign * rate for sign, rate in gains)
-    signs = {sign for sign, _ in gains}
-    if math.isnan(amount):
-        return Shift(bits_per_second=amount, sign=signs.pop() if len(signs) == 1 else 0)
-    return Shift(bits_per_second=amount, sign=(amount > 0) - (amount < 0))
+    amount = sum(gain.known)  # NaN when unknown rates come and go
+    sign = (amount > 0) - (amount < 0)
+    if any(one == -sign for one in gain.open):
+        sign = 0
+    least = sum(gain.coming)
+    return Shift(
+        bits_per_second=amount if math.isfinite(amount) else math.nan, sign=sign, least=least
+    )
 
 
-def is_silent(expected: Mapping[Port, Shift], before: Rates, after: Rates) -> bool:
-    """Return whether the ports carry next to nothing: then counters cannot tell."""
-    was = sum(before.get(port, 0.0) for port in expected)
-    now = sum(after.get(port, 0.0) for port in expected)
+def is_silent(before: Rates, after: Rates) -> bool:
+    """Return whether all ports together carry next to nothing: then counters cannot tell."""
+    was, now = sum(before.values()), sum(after.values())
     return was <= 0 or now < _LEAST_SHARE * was
 
 
 def followed(expected: Mapping[Port, Shift], before: Rates, after: Rates) -> list[Followed]:
     """Return for each port whether it carries more or less as expected.
 
-    Ports that lose about what they gain, or whose change is small beside their load, cannot tell
-    and are left out.
+    Ports that lose about what they gain, whose change is small beside their load, or that carried
+    something already when nothing is known of the flows' rates, cannot tell: they are left out, or
+    judged by what they carry afterwards at least.
     """
     told = []
     for port, shift in expected.items():
         was, now = before.get(port), after.get(port)
-        if was is None or now is None or not _can_tell(shift, was):
+        if was is None or now is None:
             continue
-        seen = _is_seen(shift, was, now)
+        can_tell = _can_tell(shift, was)
+        if not can_tell and shift.least <= 0:
+            continue
+        seen = (not can_tell or _is_seen(shift, was, now)) and now >= _ENOUGH * shift.least
         told.append(Followed(port=port, expected=shift, before=was, after=now, is_seen=seen))
     return told
 
 
 def _can_tell(shift: Shift, before: float) -> bool:
+    if shift.sign == 0:
+        return False
     if math.isnan(shift.bits_per_second):
-        return shift.sign != 0 and (shift.sign > 0 or before > 0)
+        return shift.sign > 0 and before <= 0
     if shift.sign < 0 and before < _ENOUGH * -shift.bits_per_second:
         return False  # it did not carry what is to go
     return abs(shift.bits_per_second) >= max(_LEAST_SHARE * before, 1.0)
@@ -165,5 +205,5 @@ def _can_tell(shift: Shift, before: float) -> bool:
 def _is_seen(shift: Shift, before: float, after: float) -> bool:
     change = (after - before) * shift.sign
     if math.isnan(shift.bits_per_second):
-        return change > 0 and change >= _LEAST_SHARE * max(before, after)
+        return change > 0
     return change >= _ENOUGH * abs(shift.bits_per_second)

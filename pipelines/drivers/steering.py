@@ -111,7 +111,7 @@ class SteeringDriver:
 
     async def _first_look(self, changes: Sequence[Change]) -> Reading | None:
         ports = expected_shifts(changes, self.ways)
-        return await self._watch.look(ports) if ports else None
+        return await self._watch.look(self.ways.beside(ports)) if ports else None
 
     async def _make(self, steps: Sequence[Step], first: Reading | None) -> None:
         changes = [change for step in steps for change in step.changes]
@@ -123,8 +123,8 @@ class SteeringDriver:
             await self._idle(changes)
         try:
             await self._write_all(steps)
-            first = await self._watch.look(expected) if expected else None
-            await asyncio.gather(self._check(changes), self._check_packets(expected, before, first))
+            since = await self._watch.look(before) if expected else None
+            await asyncio.gather(self._check(changes), self._check_packets(expected, before, since))
         except BaseException:
             await self._undo(steps)
             raise

@@ -91,13 +91,13 @@ class Watch:
         while True:
             await asyncio.sleep(self._settings.window_seconds)
             waited += self._settings.window_seconds
-            now = await self.look(expected)
+            now = await self.look(first.octets)
             rates = _rates(first, now)
             told = followed(expected, before, rates)
             if all(one.is_seen for one in told) and self._missing_seconds(first, now) <= 0:
                 return told
             if waited >= self._settings.timeout_seconds:
-                return [] if is_silent(expected, before, rates) else told
+                return [] if is_silent(before, rates) else told
             first = now
 
     def _missing_seconds(self, first: Reading, now: Reading) -> float:

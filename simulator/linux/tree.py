@@ -5,7 +5,7 @@ from typing import Final
 
 from simulator.gnmi.paths import Elem, Elems, elem, elems
 from simulator.gnmi.tree import Leaf, LeafType, LeafValue
-from simulator.linux.configuration import LabConfiguration, Value
+from simulator.linux.configuration import SCHEMA, LabConfiguration, Value
 from simulator.linux.kernel import Counters
 from simulator.linux.shape import Shape
 
@@ -44,8 +44,15 @@ def leaves_of(
 
 
 def configured_leaves(shape: Shape, switch: str, configuration: LabConfiguration) -> list[Leaf]:
-    """Return the leaves that stay as they are until something is configured."""
-    leaves: list[Leaf] = []
+    """Return the leaves that stay as they are until something is configured.
+
+    What can be configured is among them though it has no value yet: it is valid to ask for it.
+    """
+    leaves: list[Leaf] = [
+        _leaf(elems(*names.split("/")[1:-1]), (names.rpartition("/")[2],), "string", None)
+        for names in SCHEMA
+        if configuration.knows(elems(*names.split("/")[1:]))
+    ]
     if "weights" in configuration.features:
         leaves += _next_hops(shape, switch, configuration.values)
     told = [(p, v) for p, v in configuration.values.items() if _is_policy(p)]

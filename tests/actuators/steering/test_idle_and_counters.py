@@ -57,27 +57,43 @@ def shifts(old, new, flows=None, *, job=False):
     )
     ways = ways_of(told, [site()], PortClasses())
     return {
-        port[1]: (shift.bits_per_second, shift.sign)
+        port[1]: (shift.bits_per_second, shift.sign, shift.least)
         for port, shift in expected_shifts(planned.changes, ways).items()
     }
 
 
 def test_old_ports_are_expected_to_send_less_and_new_ones_more():
-    assert shifts([A, A, B], [B, C, B]) == {A: (-2e9, -1), B: (1e9, 1), C: (1e9, 1)}
+    assert shifts([A, A, B], [B, C, B]) == {
+        A: (-2e9, -1, 0.0),
+        B: (1e9, 1, 1e9),
+        C: (1e9, 1, 1e9),
+    }
 
 
 def test_swap_of_equals_cannot_be_told():
-    assert shifts([A, B], [B, A]) == {A: (0.0, 0), B: (0.0, 0)}
+    assert shifts([A, B], [B, A]) == {A: (0.0, 0, 1e9), B: (0.0, 0, 1e9)}
 
 
 def test_moves_by_source_port_are_expected_like_others():
     flows = [flow(1, source_port=49152)]
-    assert shifts([A], [D], flows, job=True) == {A: (-1e9, -1), D: (1e9, 1)}
+    assert shifts([A], [D], flows, job=True) == {A: (-1e9, -1, 0.0), D: (1e9, 1, 1e9)}
 
 
 def test_flow_of_unknown_rate_tells_only_the_direction():
     told = shifts([A], [B], [flow(1, bits_per_second=0.0)])
-    assert [(math.isnan(rate), sign) for rate, sign in told.values()] == [(True, -1), (True, 1)]
+    assert [(math.isnan(rate), sign, least) for rate, sign, least in told.values()] == [
+        (True, -1, 0.0),
+        (True, 1, 0.0),
+    ]
+
+
+def test_flow_that_was_hashed_says_what_its_port_carries_afterwards_at_least():
+    assert shifts([None, A], [B, B]) == {B: (1e9, 1, 2e9), A: (-1e9, -1, 0.0)}
+    assert shifts([None], [B]) == {B: (0, 0, 1e9)}
+
+
+def test_flow_that_may_stay_where_it_was_takes_a_ports_word_away():
+    assert shifts([A, B], [None, A])[A] == (1e9, 0, 1e9)
 
 
 def seen(expected_of, before, after):
@@ -92,15 +108,20 @@ def seen(expected_of, before, after):
     return {one.port[1]: one.is_seen for one in told}
 
 
-@pytest.mark.parametrize("rate", [1e9, 0.0])
-def test_packets_that_followed_are_seen_and_others_are_not(rate):
+def test_packets_that_followed_are_seen_and_others_are_not():
     before = {A: 2e9, B: 0.0}
-    assert seen(rate, before, {A: 0.1e9, B: 1.9e9}) == {A: True, B: True}
-    assert seen(rate, before, {A: 2e9, B: 0.0}) == {A: False, B: False}
+    assert seen(1e9, before, {A: 0.1e9, B: 1.9e9}) == {A: True, B: True}
+    assert seen(1e9, before, {A: 2e9, B: 0.0}) == {A: False, B: False}
+
+
+def test_flows_of_unknown_rate_are_seen_on_a_port_that_was_empty():
+    assert seen(0.0, {A: 2e9, B: 0.0}, {A: 1e9, B: 1e9}) == {B: True}
+    assert seen(0.0, {A: 2e9, B: 0.0}, {A: 2e9, B: 0.0}) == {B: False}
 
 
 def test_change_small_beside_the_load_cannot_tell():
-    assert seen(1e9, {A: 50e9, B: 50e9}, {A: 49e9, B: 51e9}) == {}
+    assert seen(1e9, {A: 50e9, B: 50e9}, {A: 49e9, B: 51e9}) == {B: True}
+    assert seen(0.0, {A: 50e9, B: 50e9}, {A: 49e9, B: 51e9}) == {}
 
 
 def test_port_that_sent_nothing_cannot_tell_that_something_went():
@@ -108,10 +129,10 @@ def test_port_that_sent_nothing_cannot_tell_that_something_went():
 
 
 def test_silence_tells_nothing():
-    port = (TARGET, A)
-    assert is_silent({port: None}, {port: 0.0}, {port: 0.0})
-    assert is_silent({port: None}, {port: 5e9}, {port: 0.1e9})
-    assert not is_silent({port: None}, {port: 5e9}, {port: 1e9})
+    a, b = (TARGET, A), (TARGET, B)
+    assert is_silent({a: 0.0, b: 0.0}, {a: 0.0, b: 0.0})
+    assert is_silent({a: 5e9, b: 0.0}, {a: 0.1e9, b: 0.0})
+    assert not is_silent({a: 5e9, b: 0.0}, {a: 0.0, b: 5e9})
 
 
 def test_weights_are_the_smallest_that_say_the_loads():
