@@ -11,7 +11,7 @@ install: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[embedded,lab]" --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[embedded,fast,lab]" --group dev
 	touch $(STAMP)
 
 demo: $(STAMP)
