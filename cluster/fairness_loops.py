@@ -87,9 +87,9 @@ def first_to_fill(levels: list[tuple[float, int]], left: Floats, rising: Ints) -
             continue
         now = max(left[link], 0.0) / rising[link]
         if now <= level:
-            return now, link
+            return now, int(link)
         heapq.heapreplace(levels, (now, link))
-    return np.inf, np.int32(-1)
+    return np.inf, -1
 
 
 @loop
