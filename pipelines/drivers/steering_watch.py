@@ -88,6 +88,8 @@ class Watch:
         Empty when counters cannot tell: nothing is sent.
         """
         waited = 0.0
+        if not any(before.values()):
+            return []
         while True:
             await asyncio.sleep(self._settings.window_seconds)
             waited += self._settings.window_seconds

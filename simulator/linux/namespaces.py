@@ -95,11 +95,6 @@ def inside(name: str, work: Callable[[], T]) -> T:
     return results[0]
 
 
-def enter(name: str) -> None:
-    """Put this whole (single-threaded) process into a namespace, for good."""
-    netns.setns(name)
-
-
 def netlink(name: str, *, groups: int = 0) -> socket.socket:
     """Return a routing socket of the namespace, which hears of what the groups are told."""
 

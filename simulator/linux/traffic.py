@@ -6,6 +6,7 @@ ends the process.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import selectors
@@ -15,9 +16,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Final
-
-from simulator.linux.namespaces import enter
 
 # Flow, number of the packet in it from 0; filled up to a block's size.
 _HEAD: Final = struct.Struct("!IQ")
@@ -25,6 +25,7 @@ BLOCK_BYTES: Final = 100
 _BUFFER_BYTES: Final = 1 << 23
 _TICK_SECONDS: Final = 0.002
 # Fields of Linux' struct tcp_info.
+_CLONE_NEWNET: Final = 0x40000000
 _TCP_INFO_BYTES: Final = 232
 _TOTAL_RETRANS: Final = 100
 _OUT_OF_ORDER: Final = 224
@@ -233,6 +234,21 @@ def _say(told: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def _enter(namespace: str) -> None:
+    """Put this whole process into a namespace, for good.
+
+    Raises
+    ------
+    OSError
+        There is none of that name, or it may not be entered.
+    """
+    with Path("/run/netns", namespace).open() as opened:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(opened.fileno(), _CLONE_NEWNET) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), namespace)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m simulator.linux.traffic", description=__doc__)
     parser.add_argument("role", choices=("send", "receive"))
@@ -244,7 +260,7 @@ def main() -> None:
     parser.add_argument("--period", type=float, default=0.0, help="seconds")
     parser.add_argument("--busy", type=float, default=0.0, help="seconds of each period")
     told = parser.parse_args()
-    enter(told.namespace)
+    _enter(told.namespace)
     if told.cpu >= 0:
         os.sched_setaffinity(0, {told.cpu})
     end: Callable[[], Sender | Receiver] = (

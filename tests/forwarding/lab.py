@@ -62,6 +62,8 @@ class Child:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
 
     def close(self) -> None:
         self._process.stdin.close()
