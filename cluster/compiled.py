@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,8 +26,8 @@ def loop(function: F) -> F:
         return function
     import numba  # noqa: PLC0415 - it takes a second, and may not be there
 
-    made: F = numba.njit(cache=True, nogil=True)(function)
-    return made
+    made: Any = numba.njit(cache=True, nogil=True)(function)
+    return cast(F, made)
 
 
 def can_compile() -> bool:

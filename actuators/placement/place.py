@@ -1,0 +1,254 @@
+"""All flows placed together: equitably coloured, then moved off what is loaded beyond the bound.
+
+References
+----------
+D. Koenig, "Ueber Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre",
+Mathematische Annalen 77 (1916), 453-465. H. N. Gabow, "Using Euler partitions to edge color
+bipartite multigraphs", International Journal of Computer and Information Sciences 5 (1976),
+345-355. D. de Werra, "Equitable colorations of graphs", RIRO 5 (1971), 3-8.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actuators.placement.certificate import bound_of, demands
+from actuators.placement.hashing import hashed
+from actuators.placement.kernels import colouring, searching
+from actuators.placement.layers import NONE, Ends, Layers, ends_of, layers_of
+from actuators.placement.placement import Placement
+from actuators.placement.split import split
+from cluster.fabric import Fabric
+from cluster.flows import Flows
+
+_SLACK: Final = 1e-9
+# A plane that is so much faster than the slowest counts as so many.
+_MOST_SHARES: Final = 8
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """Sub-flows on their way to a placement; plane and core are written to."""
+
+    layers: Layers
+    ends: Ends
+    bits: Floats
+    plane: Ints
+    core: Ints
+
+    def relieve(self, order: Ints, load: Floats, *, target: float, most_moves: int) -> int:
+        """Move sub-flows off resources busier than ``target``; return how many moved."""
+        moved: int = searching(len(order)).relieve(
+            order,
+            self.layers.shape,
+            self.ends.columns,
+            self.bits,
+            self.plane,
+            self.core,
+            load,
+            self.layers.capacity,
+            target,
+            most_moves,
+        )
+        return moved
+
+    def fill(self, order: Ints, load: Floats, capacity: Floats) -> None:
+        """Place sub-flows one after the other where there is most room."""
+        searching(len(order)).fill(
+            order,
+            self.layers.shape,
+            self.ends.columns,
+            self.bits,
+            self.plane,
+            self.core,
+            load,
+            capacity,
+        )
+
+    def strand(self, load: Floats) -> int:
+        """Take sub-flows off paths that are dead, with what they load; return how many."""
+        stranded: int = searching(len(self.plane)).strand(
+            self.layers.shape,
+            self.ends.columns,
+            self.bits,
+            self.plane,
+            self.core,
+            load,
+            self.layers.capacity,
+        )
+        return stranded
+
+    def load(self) -> Floats:
+        load = np.zeros(len(self.layers.capacity))
+        searching(len(self.plane)).load_of(
+            self.layers.shape, self.ends.columns, self.bits, self.plane, self.core, load
+        )
+        return load
+
+
+def place(
+    fabric: Fabric, flows: Flows, *, subflows: int = 1, seed: int = 0, layers: Layers | None = None
+) -> Placement:
+    """Return paths for all flows together.
+
+    Equal flows on an even fabric reach the bound exactly, in linear time for a power of two of
+    spines. Flows that want more than a 64th of a cable are split in ``subflows``. What cannot
+    be steered is hashed, onto planes that are kept for it.
+
+    Parameters
+    ----------
+    seed
+        Of the hash that stands for the switches'.
+    layers
+        Of the fabric, when they are known.
+
+    Raises
+    ------
+    ValueError
+        ``subflows`` is not positive, or the fabric has more than three tiers.
+    """
+    found = layers or layers_of(fabric)
+    flow, bits = split(fabric, flows, subflows)
+    ends = ends_of(found, fabric, flows, flow)
+    count = len(flow)
+    work = Work(
+        layers=found,
+        ends=ends,
+        bits=bits,
+        plane=np.full(count, NONE, dtype=np.int32),
+        core=np.full(count, NONE, dtype=np.int32),
+    )
+    apart = ends.tail != ends.head
+    free = flows.steerable[flow]
+    kept = _kept_planes(found, bits, apart, free)
+    _hash(work, np.flatnonzero(apart & ~free), kept, seed)
+    order = _in_order(flows, flow, bits, np.flatnonzero(apart & free))
+    _colour(work, order, np.setdiff1d(_working_planes(found), kept))
+    _repair(work, fabric, order)
+    return Placement(
+        fabric=fabric,
+        flows=flows,
+        layers=found,
+        flow=flow,
+        bits_per_second=bits,
+        plane=work.plane,
+        core=work.core,
+    )
+
+
+def _in_order(flows: Flows, flow: Ints, bits: Floats, rows: NDArray[np.int64]) -> Ints:
+    """Return sub-flows, the more important and larger first: neighbours part at a node."""
+    priority, size = flows.priority[flow[rows]], bits[rows]
+    if len(rows) and (priority == priority[0]).all() and (size == size[0]).all():
+        return rows.astype(np.int32)
+    return rows[np.lexsort((-size, -priority.astype(np.int64)))].astype(np.int32)
+
+
+def _working_planes(layers: Layers) -> Ints:
+    """Return the planes that some leaf reaches, each as often as it is faster than the slowest."""
+    capacity = layers.low.capacity.reshape(2, layers.leaves, layers.planes).min(axis=0)
+    reached = (capacity > 0.0).sum(axis=0)
+    typical = capacity.sum(axis=0) / np.maximum(reached, 1)
+    planes = np.flatnonzero(typical > 0.0)
+    if not len(planes):
+        return planes.astype(np.int32)
+    shares = np.clip(np.round(typical[planes] / typical[planes].min()), 1, _MOST_SHARES)
+    return np.repeat(planes, shares.astype(np.int64)).astype(np.int32)
+
+
+def _kept_planes(
+    layers: Layers, bits: Floats, apart: NDArray[np.bool_], free: NDArray[np.bool_]
+) -> Ints:
+    """Return the planes that are kept for what cannot be steered, in proportion to its traffic."""
+    if free.all():
+        return np.zeros(0, dtype=np.int32)
+    planes = np.unique(_working_planes(layers))
+    hashed_bits, all_bits = float(bits[apart & ~free].sum()), float(bits[apart].sum())
+    if hashed_bits in {0.0, all_bits} or len(planes) < 2:  # noqa: PLR2004
+        return planes[:0]
+    kept = int(np.clip(np.ceil(hashed_bits / all_bits * len(planes)), 1, len(planes) - 1))
+    return planes[-kept:]
+
+
+def _hash(work: Work, rows: NDArray[np.int64], kept: Ints, seed: int) -> None:
+    if not len(rows):
+        return
+    layers = work.layers
+    planes = kept if len(kept) else np.unique(_working_planes(layers))
+    work.plane[rows] = planes[hashed(rows, seed, len(planes))]
+    if layers.cores:
+        across = rows[work.ends.tail_pod[rows] != work.ends.head_pod[rows]]
+        work.core[across] = hashed(across, seed + 1, layers.cores)
+
+
+def _colour(work: Work, order: Ints, planes: Ints) -> None:
+    """Spread sub-flows evenly over planes at every leaf, then over cores at every pod."""
+    if not len(order) or not len(planes):
+        return
+    layers, ends = work.layers, work.ends.take(order)
+    across = ends.tail_pod != ends.head_pod
+    groups = [
+        np.where(across, pod, NONE).astype(np.int32) for pod in (ends.tail_pod, ends.head_pod)
+    ]
+    nodes = max(layers.leaves, layers.pods)
+    colour = _coloured(ends.tail, ends.head, groups, nodes, len(planes))
+    work.plane[order] = planes[colour]
+    if layers.cores:
+        _colour_cores(work, order, ends, planes)
+
+
+def _colour_cores(work: Work, order: Ints, ends: Ends, planes: Ints) -> None:
+    """Spread what goes between pods evenly over the cores of its plane, at every pod."""
+    layers = work.layers
+    nodes = max(layers.leaves, layers.pods)
+    high = layers.high.capacity.reshape(2, layers.pods, layers.planes, layers.cores)
+    works = high.max(axis=(0, 1)) > 0.0
+    across = np.flatnonzero(ends.tail_pod != ends.head_pod)
+    plane = work.plane[order[across]]
+    across = across[np.argsort(plane, kind="stable")]
+    starts = np.searchsorted(np.sort(plane), np.arange(layers.planes + 1))
+    for number in np.unique(planes).tolist():
+        rows = across[starts[number] : starts[number + 1]]
+        cores = np.flatnonzero(works[number])
+        if len(rows) and len(cores):
+            none = [np.full(len(rows), NONE, dtype=np.int32)] * 2
+            taken = _coloured(ends.tail_pod[rows], ends.head_pod[rows], none, nodes, len(cores))
+            work.core[order[rows]] = cores[taken]
+
+
+def _coloured(tail: Ints, head: Ints, groups: list[Ints], nodes: int, colours: int) -> Ints:
+    """Return a colour for each edge, so that every node's edges are spread evenly over colours."""
+    count = len(tail)
+    colour = np.zeros(count, dtype=np.int32)
+    edges = np.arange(count, dtype=np.int32)
+    room = (
+        *(np.empty(count, dtype=np.int32) for _ in range(3)),
+        *(np.full(nodes, NONE, dtype=np.int32) for _ in range(2)),
+    )
+    loops = colouring(count)
+    levels = colours.bit_length() - 1
+    if 1 << levels == colours:
+        loops.halve_down(edges, colour, levels, tail, head, *groups, room)
+    else:
+        loops.even_out(edges, colour, colours, tail, head, *groups, nodes, room)
+    return colour
+
+
+def _repair(work: Work, fabric: Fabric, order: Ints) -> None:
+    """Move what lies on dead or overloaded resources, down to the bound where that can be had."""
+    load, capacity = work.load(), work.layers.capacity
+    loaded = load > 0.0
+    if not loaded.any():
+        return
+    with np.errstate(divide="ignore"):
+        busiest = float((load[loaded] / capacity[loaded]).max())
+    bound = bound_of(fabric, demands(fabric, work.layers, work.ends, work.bits)).level
+    if busiest <= bound * (1.0 + _SLACK):
+        return
+    work.relieve(order, load, target=bound, most_moves=4 * len(order))
+    work.strand(load)
