@@ -4,12 +4,21 @@ import json
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("numpy", "river", "protobuf", "grpcio", "faust-streaming", "prometheus-client", "chdb")
+_PACKAGES = (
+    "numpy",
+    "numba",
+    "river",
+    "protobuf",
+    "grpcio",
+    "faust-streaming",
+    "prometheus-client",
+    "chdb",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +33,8 @@ class Row:
         What cannot be beaten; None where it is not known.
     holds
         The target is reached.
+    others
+        Further figures by name: what else was compared, what it cost.
     """
 
     id: str
@@ -34,6 +45,7 @@ class Row:
     bound: float | None = None
     target: float | None = None
     holds: bool | None = None
+    others: dict[str, float] = field(default_factory=dict)
 
 
 def rate(work: Callable[[], int], *, seconds: float = 1.0, repeats: int = 3) -> float:
@@ -64,11 +76,18 @@ def write_results(name: str, rows: Sequence[Row]) -> Path:
     told = {
         "name": name,
         "machine": f"{platform.machine()} {platform.system()} Python {platform.python_version()}",
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": {package: _version(package) for package in _PACKAGES},
         "rows": [asdict(row) for row in rows],
     }
     path.write_text(json.dumps(told, indent=1) + "\n")
     return path
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _short(value: float | None) -> str:
