@@ -17,6 +17,7 @@ _COMMANDS: Final = {
     "discover": "discover",
     "explain": "facts",
     "migrate": "checks",
+    "plan": "plan",
     "record": "processes",
     "reject": "approvals",
     "replay": "replay",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from cluster.fabric import Fabric
 from google.protobuf.message import DecodeError as ProtobufError
 from numpy.typing import NDArray
 
 from cluster.component import name_of
+from cluster.fabric import Fabric
 from cluster.topology import Topology
 from cluster.traffic import Job
 from pipelines.facts import Database

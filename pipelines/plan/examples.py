@@ -171,9 +171,9 @@ def _leaf_spine_64() -> Example:
 def _leaf_spine_1024() -> Example:
     shape = _Shape(leaves=32, spines=32, hosts=128, nics=8)
     jobs = (
-        _training("pretrain", _hosts(1, 64), 8),
-        _experts("moe", _hosts(65, 112), 8, block=64),
-        _pipeline("pipeline", _hosts(113, 128), 8),
+        _training("pretrain", (*_hosts(1, 125, step=4), *_hosts(2, 126, step=4)), 8),
+        _experts("moe", _hosts(3, 127, step=4), 8, block=64),
+        _pipeline("pipeline", _hosts(4, 128, step=4), 8),
     )
     return Example(
         about="1,024 NICs of 400 Gbit/s: 32 leaves, 32 spines, 1:1",

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
-from cluster.fabric import Fabric
 from numpy.typing import NDArray
 
+from cluster.fabric import Fabric
 from pipelines.plan.picture import Panel, Row
 
 _KINDS = {1: "leaf", 2: "spine", 3: "core"}

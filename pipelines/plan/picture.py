@@ -24,7 +24,7 @@ _TEXT_WIDTH, _TEXT_HEIGHT = 22.0, 14.0
 _LABEL_CELL: Final = 11.0
 _COLUMN_ROOM: Final = 17.0
 _MOST_ROWS: Final = 160
-_HEADING, _TITLE = 74, 40
+_HEADING, _LINE, _TITLE = 54, 20, 40
 _LEGEND: Final = 64
 _DEAD: Final = "#9aa5b1"
 
@@ -59,30 +59,42 @@ class Row:
     panels: tuple[Panel, ...]
 
 
-def svg(rows: Sequence[Row], *, title: str, subtitle: str) -> str:
-    """Return the whole picture."""
+def svg(rows: Sequence[Row], *, title: str, about: Sequence[str], legend: str) -> str:
+    """Return the whole picture.
+
+    Parameters
+    ----------
+    about
+        Lines below the title.
+    legend
+        What is shown, with its unit.
+    """
     folded = [
         Row(heading=row.heading, panels=tuple(_folded(p) for p in row.panels)) for row in rows
     ]
     boxes = [_Box.around(row) for row in folded]
-    width = max([720.0, *(box.width for box in boxes)]) + 2 * _MARGIN
+    widest = [720.0, *(box.width for box in boxes), *(len(line) * 6.8 for line in about)]
+    width = max(widest) + 2 * _MARGIN
     parts: list[str] = []
-    top = float(_MARGIN + _HEADING)
+    top = float(_MARGIN + _HEADING + _LINE * len(about))
     for row, box in zip(folded, boxes, strict=True):
         parts += _row(row, box, top)
         top += box.height
     height = top + _LEGEND + _MARGIN
-    parts += _legend(top + 6)
+    parts += _legend(top + 6, legend)
     return "\n".join(
         [
             f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
             f"viewBox='0 0 {width:.0f} {height:.0f}' role='img'>",
-            f"<title>{escape(title)}</title><desc>{escape(subtitle)}</desc>",
+            f"<title>{escape(title)}</title><desc>{escape('; '.join(about))}</desc>",
             _DEFINITIONS,
             f"<rect x='0.5' y='0.5' width='{width - 1:.0f}' height='{height - 1:.0f}' rx='8' "
             "fill='#ffffff' stroke='#c5ccd3'/>",
             text(_MARGIN, _MARGIN + 16, title, size=19, weight="600"),
-            text(_MARGIN, _MARGIN + 40, subtitle, size=13, fill="#52606d"),
+            *(
+                text(_MARGIN, _MARGIN + 40 + _LINE * n, line, size=13, fill="#52606d")
+                for n, line in enumerate(about)
+            ),
             *parts,
             "</svg>\n",
         ]
@@ -233,7 +245,7 @@ def _spread(
     return [(n, name) for n, name in enumerate(names) if n % step == 0]
 
 
-def _legend(top: float) -> Iterator[str]:
+def _legend(top: float, told: str) -> Iterator[str]:
     left, wide, tall = float(_MARGIN), 360.0, 14.0
     steps = np.linspace(0.0, OVERLOAD_TOP_PERCENT, 91)
     each = wide / len(steps)
@@ -248,11 +260,9 @@ def _legend(top: float) -> Iterator[str]:
     )
     for percent in (0, 50, 100, 200, 300):
         x = left + wide * percent / OVERLOAD_TOP_PERCENT
-        told = f"≥ {percent} %" if percent == int(OVERLOAD_TOP_PERCENT) else f"{percent} %"
-        yield text(x, top + tall + 14, told, size=11, anchor="middle" if percent else "start")
-    yield text(
-        left, top + tall + 32, "load wanted of a link, % of its capacity", size=12, fill="#3e4c59"
-    )
+        at = f"≥ {percent} %" if percent == int(OVERLOAD_TOP_PERCENT) else f"{percent} %"
+        yield text(x, top + tall + 14, at, size=11, anchor="middle" if percent else "start")
+    yield text(left, top + tall + 32, told, size=12, fill="#3e4c59")
     x = left + wide + 50
     box = f"x='{x:.0f}' y='{top:.1f}' width='{tall}' height='{tall}'"
     yield f"<rect {box} fill='{_DEAD}'/>"

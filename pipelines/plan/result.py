@@ -49,7 +49,8 @@ class Way:
     Attributes
     ----------
     name
-        ``ecmp``, ``greedy``, ``placed``.
+        ``ecmp``, ``greedy``, ``placed``; with a what-if ``placed`` is the placement before it with
+        few moves, and ``anew`` what a fresh one would come to.
     highest_load_ratio
         The largest load wanted of a link over its capacity.
     links_over
@@ -58,8 +59,6 @@ class Way:
         What flows get, max-min fair, over what they want.
     slowdown_by_job
         How much longer the phase takes than alone on a network without limits but the NICs.
-    seconds
-        CPU time it took.
     """
 
     name: str
@@ -72,7 +71,13 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFacts:
-    """Why no placement can be better: the bound, how much of it is reached, what limits it."""
+    """Why no placement can be better: the bound, how much of it is reached, what limits it.
+
+    Attributes
+    ----------
+    bound
+        A highest load, over what the links have left beside other jobs, that none gets below.
+    """
 
     bound: float
     reached_ratio: float
@@ -82,9 +87,18 @@ class CertificateFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetFacts:
-    """Phases that are placed together."""
+    """Phases that are placed together.
+
+    Attributes
+    ----------
+    beside
+        Jobs that have no phase here: their heaviest is on the network, as it was placed.
+    moved_flows
+        How many changed their path with the what-if; None without one.
+    """
 
     phases: tuple[str, ...]
+    beside: tuple[str, ...]
     flows: int
     subflows: int
     ways: tuple[Way, ...]

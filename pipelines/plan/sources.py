@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from cluster.fabric import Fabric
 
+from cluster.fabric import Fabric
 from cluster.gravity import estimate, flows_of
 from cluster.topology import Topology
 from cluster.traffic import Job, Phase
@@ -20,7 +20,7 @@ from pipelines.plan.job_file import jobs_of, read_jobs
 if TYPE_CHECKING:
     from pipelines.facts import Database
 
-MEASURED: Final = "(measured)"
+MEASURED: Final = "measured traffic"
 _SECONDS: Final = 60
 _FITS: Final = 0.02
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from cluster.consistency import Subscription, counted
+from cluster.consistency import Consistency, Subscription, counted
 from pipelines.plan.result import JobFacts, PlanFacts, SetFacts, Way
 
 _TERA: Final = 1e12
@@ -11,6 +11,7 @@ _GIGA: Final = 1e9
 WORDS: Final = {
     "ecmp": "ECMP, hashed 5-tuples",
     "greedy": "greedy, largest first",
+    "anew": "placed anew",
     "placed": "placed together",
 }
 
@@ -20,12 +21,12 @@ def text_of(plan: PlanFacts) -> str:
     return "\n".join([*_head(plan), "", *_jobs(plan.jobs), *_sets(plan), *_notes(plan)]) + "\n"
 
 
-def check_text(plan_name: str, plan: PlanFacts) -> str:
+def check_text(name: str, looked: Consistency) -> str:
     """Return what `--check` tells: each finding, and how narrow leaves and pods are."""
-    lines = [str(finding) for finding in plan.findings]
-    for kind, parts in (("leaves", plan.leaves), ("pods", plan.pods)):
+    lines = [str(finding) for finding in looked.findings]
+    for kind, parts in (("leaves", looked.leaves), ("pods", looked.pods)):
         lines += _subscriptions(kind, parts)
-    lines.append(f"{plan_name}: {counted(plan.findings)}")
+    lines.append(f"{name}: {counted(looked.findings)}")
     return "\n".join(lines) + "\n"
 
 
@@ -74,7 +75,8 @@ def _span(start: float, duration: float, period: float) -> str:
 def _sets(plan: PlanFacts) -> Iterator[str]:
     for n, one in enumerate(plan.sets):
         yield ""
-        yield f"placed together ({n + 1} of {len(plan.sets)}): {', '.join(one.phases)}"
+        beside = f", beside {', '.join(one.beside)}" if one.beside else ""
+        yield f"{n + 1} of {len(plan.sets)}: {', '.join(one.phases)}{beside}"
         yield from _ways(one)
         yield from _certificate(one)
     if len(plan.sets) > 1 and plan.worst_load_ratio:
@@ -101,15 +103,16 @@ def _figures(way: Way, jobs: Iterable[str]) -> tuple[str, ...]:
 
 def _certificate(one: SetFacts) -> Iterator[str]:
     proof = one.certificate
-    split = f" as {one.subflows:,} parts" if one.subflows != one.flows else ""
+    split = f" as {one.subflows:,} sub-flows" if one.subflows != one.flows else ""
+    of = f" of what {' and '.join(one.beside)} leaves free" if one.beside else ""
     yield (
         f"certificate: no placement of these {one.flows:,} flows{split} gets below "
-        f"{proof.bound:.1%}; this one reaches {proof.reached_ratio:.2%} of that bound"
+        f"{proof.bound:.1%}{of}; this one reaches {proof.reached_ratio:.2%} of that bound"
     )
     at = f"{proof.component}: " if proof.component else ""
     yield f"limited by: {at}{proof.words}"
     if one.moved_flows is not None:
-        yield f"from the placement before the what-if: {one.moved_flows:,} flows move"
+        yield f"the what-if moves {one.moved_flows:,} of {one.flows:,} flows"
 
 
 def _notes(plan: PlanFacts) -> Iterator[str]:

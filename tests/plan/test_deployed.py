@@ -1,17 +1,21 @@
 """Jobs and loads as the recorder's own code wrote them to the embedded engine."""
 
+import json
 import math
 from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from cluster.fabric import Fabric
 from cluster.frame import Layout, SeriesKey
 from cluster.topology import Topology
 from pipelines import topics
 from pipelines.agents.record_write import RangeWriter
+from pipelines.cli.main import main
+from pipelines.config.topology_file import topology_toml
 from pipelines.errors import ConfigError
 from pipelines.messages.frames import encode_frame
 from pipelines.plan.deployed import announced_jobs, measured_load
@@ -147,3 +151,35 @@ def test_nothing_announced_and_nothing_measured_is_told(client):
     with pytest.raises(ConfigError, match=r"^nothing to plan: no job is announced"):
         from_deployment("prod", TOPOLOGY, client, ())
     assert math.isnan(measured_load(client, TOPOLOGY, Fabric.of(TOPOLOGY), seconds=60)[0])
+
+
+def deployment(folder, database, name: str):
+    (folder / "topology.toml").write_text(topology_toml(TOPOLOGY, heading="of a test"))
+    config = folder / "trimtab.toml"
+    config.write_text(
+        "[broker]\nurl = 'kafka://127.0.0.1:9'\n"
+        f"[database]\nurl = '{database.url}'\nname = '{name}'\n"
+    )
+    return config
+
+
+def test_the_command_plans_what_is_announced(client, database, scratch_database, tmp_path):
+    lost = told("lost", "joined", at=2, nics=("",))
+    write(client, topics.JOBS, [told("stays", "joined", at=1), lost])
+    config = deployment(tmp_path, database, scratch_database)
+    asked = ["plan", "--from-deployment", "--config", str(config), "--format", "json"]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    plan = json.loads(result.stdout)
+    assert [job["job_id"] for job in plan["jobs"]] == ["stays"]
+    assert plan["notes"] == ["job 'lost' is left out: ranks [0] have no NIC in the topology"]
+
+
+def test_the_command_plans_what_is_measured(client, database, scratch_database, tmp_path):
+    rates = {port: 10e9 for ends in between(TOPOLOGY) for port in ends}
+    write(client, topics.FRAMES, [counters(TOPOLOGY, rates)])
+    config = deployment(tmp_path, database, scratch_database)
+    result = CliRunner().invoke(main, ["plan", "--from-deployment", "--config", str(config)])
+    assert result.exit_code == 0, result.output
+    assert "1 of 1: measured traffic" in result.stdout
+    assert "note: no job is announced: who sends to whom is estimated" in result.stdout

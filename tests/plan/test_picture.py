@@ -10,6 +10,7 @@ from pipelines.plan.examples import EXAMPLES
 from pipelines.plan.heat import rows_of
 from pipelines.plan.picture import svg
 
+LEGEND = "load, % of capacity"
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 
 
@@ -17,7 +18,9 @@ def drawn(fabric: Fabric, load: np.ndarray, whole: np.ndarray | None = None) -> 
     rows = rows_of(
         fabric, fabric.capacity if whole is None else whole, {"before": load, "after": load / 2}
     )
-    return ET.fromstring(svg(rows, title="A <title> & more", subtitle="of a test"))
+    return ET.fromstring(
+        svg(rows, title="A <title> & more", about=["of a test", "what if"], legend=LEGEND)
+    )
 
 
 def words(picture: ET.Element) -> list[str]:
@@ -28,9 +31,17 @@ def test_names_directions_legend_and_unit_are_told():
     fabric = Fabric.of(EXAMPLES["leaf-spine-64"]().topology)
     told = words(drawn(fabric, fabric.capacity * 1.5))
     for word in (
-        *("A <title> & more", "up: leaf to spine", "down: spine to leaf", "before", "after"),
+        *(
+            "A <title> & more",
+            "of a test",
+            "what if",
+            "up: leaf to spine",
+            "down: spine to leaf",
+            "before",
+            "after",
+        ),
         *("leaf1", "leaf8", "spine1", "spine8", "link down"),
-        *("load wanted of a link, % of its capacity", "0 %", "100 %", "≥ 300 %"),
+        *(LEGEND, "0 %", "100 %", "≥ 300 %"),
         *("highest 150 %, mean 150 %, 64 of 64 links over 100 %", "150", "75"),
     ):
         assert word in told
