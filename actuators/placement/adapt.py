@@ -62,12 +62,7 @@ def adapt(
             layers=layers,
             plane=before.plane.copy(),
             core=before.core.copy(),
-            known=Known(
-                before.ends,
-                before.resource_load.copy(),
-                before.demands,
-                bound_after(before.bound, before.fabric, fabric, before.demands),
-            ),
+            known=_known_after(before, fabric),
         )
     else:
         placement = _carried_over(before, fabric, flows, kept, subflows)
@@ -104,6 +99,14 @@ def _carried_over(
     )
 
 
+def _known_after(before: Placement, fabric: Fabric) -> Known:
+    known = Known(before.ends, before.resource_load.copy())
+    if not before.is_stranded.any():
+        known.demands = before.demands
+        known.bound = bound_after(before.bound, before.fabric, fabric, before.demands)
+    return known
+
+
 def _settle(placement: Placement, most_moved_share: float) -> None:
     """Place what has no path, and move what is on resources busier than the bound."""
     load = placement.resource_load
@@ -121,6 +124,8 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
     loose = np.flatnonzero((work.plane < 0) & ~placement.is_local).astype(np.int32)
     loose = loose[np.argsort(-work.bits[loose], kind="stable")]
     work.fill(loose, load, capacity)
+    if len(loose) and (work.plane[loose] < 0).any():
+        placement.known.demands = placement.known.bound = None
     with np.errstate(divide="ignore", invalid="ignore"):
         busiest = float(np.max(load / capacity, where=load > 0.0, initial=0.0))
     bound = placement.bound.level

@@ -115,9 +115,13 @@ class _Kind:
         )
 
 
-def demands(fabric: Fabric, layers: Layers, ends: Ends, bits: Floats) -> tuple[Demand, ...]:
-    """Return what is wanted of leaves, and of pods where there are several."""
-    apart = ends.tail != ends.head
+def demands(
+    fabric: Fabric, layers: Layers, ends: Ends, bits: Floats, apart: NDArray[np.bool_]
+) -> tuple[Demand, ...]:
+    """Return what sub-flows want of leaves, and of pods where there are several.
+
+    ``apart`` are those that need a path and have one.
+    """
     leaves = _Kind(
         whose="leaf",
         switch=np.flatnonzero(layers.leaf_of >= 0),
@@ -128,7 +132,7 @@ def demands(fabric: Fabric, layers: Layers, ends: Ends, bits: Floats) -> tuple[D
         leaves.demand("receives", 1, ends.head[apart], bits[apart]),
     ]
     if layers.cores:
-        across = ends.tail_pod != ends.head_pod
+        across = apart & (ends.tail_pod != ends.head_pod)
         pods = _pods(fabric, layers)
         told += [
             pods.demand("sends", 0, ends.tail_pod[across], bits[across]),
@@ -215,7 +219,7 @@ def _tightest(
     narrowest, widest = _extremes(cable_node, capacity, nodes)
     count, total = demand.count, demand.total
     with np.errstate(divide="ignore", invalid="ignore"):
-        split = np.where((total > 0.0) & (looked | (cables is None)), total / room, 0.0)
+        split = np.where((held > 0) & (looked | (cables is None)), total / room, 0.0)
         whole = np.ceil(count / np.maximum(held, 1)) * demand.largest / widest
     equal_bits = demand.largest - demand.smallest <= _EQUAL * demand.largest
     equal_cables = (held > 0) & (widest - narrowest <= _EQUAL * widest)

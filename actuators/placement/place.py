@@ -247,7 +247,8 @@ def _repair(work: Work, fabric: Fabric, order: Ints) -> None:
         return
     with np.errstate(divide="ignore"):
         busiest = float((load[loaded] / capacity[loaded]).max())
-    bound = bound_of(fabric, demands(fabric, work.layers, work.ends, work.bits)).level
+    wanted = demands(fabric, work.layers, work.ends, work.bits, work.plane >= 0)
+    bound = bound_of(fabric, wanted).level
     if busiest <= bound * (1.0 + _SLACK):
         return
     work.relieve(order, load, target=bound, most_moves=4 * len(order))

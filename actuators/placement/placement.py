@@ -65,7 +65,9 @@ class Placement:
     def demands(self) -> tuple[Demand, ...]:
         """What is wanted of leaves and pods."""
         if self.known.demands is None:
-            self.known.demands = demands(self.fabric, self.layers, self.ends, self.bits_per_second)
+            self.known.demands = demands(
+                self.fabric, self.layers, self.ends, self.bits_per_second, self.plane >= 0
+            )
         return self.known.demands
 
     @cached_property
