@@ -5,6 +5,7 @@ from xml.sax.saxutils import escape
 
 from pipelines.plan.colours import INK
 
+# On the picture's root, from where every word has it.
 FONT: Final = "font-family='system-ui, Segoe UI, Helvetica, Arial, DejaVu Sans, sans-serif'"
 
 
@@ -25,7 +26,7 @@ def text(
     fill: str = INK,
     anchor: str = "start",
 ) -> str:
-    return (
-        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' font-weight='{weight}' "
-        f"text-anchor='{anchor}' {FONT} fill='{fill}'>{escape(words)}</text>"
-    )
+    bold = "" if weight == "400" else f" font-weight='{weight}'"
+    side = "" if anchor == "start" else f" text-anchor='{anchor}'"
+    at = f"x='{x:.1f}' y='{y:.1f}'"
+    return f"<text {at} font-size='{size}'{bold}{side} fill='{fill}'>{escape(words)}</text>"

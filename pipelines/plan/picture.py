@@ -85,7 +85,7 @@ def svg(rows: Sequence[Row], *, title: str, about: Sequence[str], legend: str) -
     return "\n".join(
         [
             f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
-            f"viewBox='0 0 {width:.0f} {height:.0f}' role='img'>",
+            f"viewBox='0 0 {width:.0f} {height:.0f}' role='img' {FONT}>",
             f"<title>{escape(title)}</title><desc>{escape('; '.join(about))}</desc>",
             _DEFINITIONS,
             f"<rect x='0.5' y='0.5' width='{width - 1:.0f}' height='{height - 1:.0f}' rx='8' "
@@ -234,7 +234,7 @@ def _column_labels(names: Sequence[str], cell: float, left: float, top: float) -
     for x, name in _spread(names, cell, room=_COLUMN_ROOM):
         at = f"{left + (x + 0.5) * cell + 3:.1f} {top - 6:.1f}"
         turned = f"transform='translate({at}) rotate(-48)'"
-        yield f"<text {turned} font-size='11' {FONT} fill='{INK}'>{escape(name)}</text>"
+        yield f"<text {turned} font-size='11' fill='{INK}'>{escape(name)}</text>"
 
 
 def _spread(

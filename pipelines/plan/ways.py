@@ -16,7 +16,7 @@ from pipelines.plan.result import CertificateFacts, SetFacts, Way
 from pipelines.plan.routed import Routed
 
 _FULL = 1.005
-_LEAST = 1e-3
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
