@@ -6,7 +6,9 @@ from cluster.consistency import Consistency, counted
 from cluster.topology import Host, Link, Switch, Topology
 
 
-def clos(*, leaves: int = 2, spines: int = 2, nics: int = 2, cores: int = 0) -> dict[str, list]:
+def leaves_and_spines(
+    *, leaves: int = 2, spines: int = 2, nics: int = 2, cores: int = 0
+) -> dict[str, list]:
     """Return the parts of a fabric at 400 Gbit/s, 1:1 with two NICs a leaf."""
     tiers = [("leaf", leaves, 1), ("spine", spines, 2), ("core", cores, 3)]
     links = [
@@ -42,15 +44,15 @@ def told(parts: dict[str, list]) -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("cores", [0, 2])
 def test_a_whole_fabric_is_silent(cores):
-    assert told(clos(cores=cores)) == []
+    assert told(leaves_and_spines(cores=cores)) == []
 
 
 def test_one_switch_alone_needs_no_uplinks():
-    assert told(clos(leaves=1, spines=0)) == []
+    assert told(leaves_and_spines(leaves=1, spines=0)) == []
 
 
 def test_a_leaf_without_uplinks_is_a_fault_and_an_island():
-    parts = clos(leaves=3)
+    parts = leaves_and_spines(leaves=3)
     parts["links"] = [link for link in parts["links"] if not link.lower.startswith("leaf3:")]
     assert told(parts) == [
         ("fault", "no_uplinks", "switch/leaf3", "is a leaf without uplinks"),
@@ -64,7 +66,7 @@ def test_a_leaf_without_uplinks_is_a_fault_and_an_island():
 
 
 def test_islands_are_told_with_their_switches():
-    parts = clos(leaves=3, spines=3, nics=1)
+    parts = leaves_and_spines(leaves=3, spines=3, nics=1)
     # Leaf 3 hangs on spine 3 alone, the others on the other two.
     parts["links"] = [
         link
@@ -83,7 +85,7 @@ def test_islands_are_told_with_their_switches():
 
 
 def test_oversubscription_is_told_per_leaf_and_pod():
-    parts = clos(nics=4, cores=1)
+    parts = leaves_and_spines(nics=4, cores=1)
     looked = Consistency(Topology(**parts))
     assert [(leaf.name, leaf.ratio) for leaf in looked.leaves] == [("leaf1", 2.0), ("leaf2", 2.0)]
     assert [(pod.name, pod.ratio) for pod in looked.pods] == [("leaf1..leaf2", 4.0)]
@@ -104,7 +106,7 @@ def test_oversubscription_is_told_per_leaf_and_pod():
 
 
 def test_a_leaf_with_less_upwards_than_its_peers_is_noted():
-    parts = clos(leaves=3, nics=1)
+    parts = leaves_and_spines(leaves=3, nics=1)
     parts["links"] = [link for link in parts["links"] if link.lower != "leaf2:up2"]
     assert told(parts) == [
         (
@@ -117,7 +119,7 @@ def test_a_leaf_with_less_upwards_than_its_peers_is_noted():
 
 
 def test_links_that_skip_a_tier_or_stay_in_one_are_faults():
-    parts = clos(cores=1, nics=1)
+    parts = leaves_and_spines(cores=1, nics=1)
     parts["links"] += [
         Link(lower="leaf1:x1", upper="core1:x1", capacity_bits_per_second=400e9),
         Link(lower="leaf1:x2", upper="leaf2:x2", capacity_bits_per_second=400e9),
@@ -134,12 +136,12 @@ def test_links_that_skip_a_tier_or_stay_in_one_are_faults():
 
 
 def test_a_host_without_a_link_is_noted():
-    parts = clos()
+    parts = leaves_and_spines()
     parts["hosts"].append(Host(name="h9", cell="pod1"))
     assert told(parts) == [("note", "host_without_link", "host/h9", "is plugged into no switch")]
 
 
 def test_findings_are_counted_in_words():
-    parts = clos(nics=4)
+    parts = leaves_and_spines(nics=4)
     looked = Consistency(Topology(**parts))
     assert (counted(looked.findings), counted([])) == ("1 note", "nothing amiss")
