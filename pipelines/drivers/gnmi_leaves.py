@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from gnmi_pb import gnmi_pb2
@@ -26,12 +27,17 @@ def leaves_of(notification: gnmi_pb2.Notification) -> Iterator[tuple[str, str]]:
     """
     prefix = format_path(notification.prefix)
     for update in notification.update:
-        path = prefix + format_path(update.path)
+        path = prefix + _text(update.path.SerializeToString())
         value = text_of(update.val)
         if value is not None:
             yield path, value
             continue
         yield from _below(path, _json(update.val))
+
+
+@lru_cache(maxsize=4096)
+def _text(path: bytes) -> str:
+    return format_path(gnmi_pb2.Path.FromString(path))
 
 
 def _json(value: gnmi_pb2.TypedValue) -> Any:

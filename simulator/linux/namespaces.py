@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pyroute2 import netns
+try:
+    from pyroute2 import netns
+except ImportError:  # the extra ``lab`` is not installed: see `why_not`
+    netns = None
 
 T = TypeVar("T")
 
@@ -27,7 +30,9 @@ def name_of(device: str, pid: int | None = None) -> str:
 
 def why_not() -> str:
     """Return why namespaces cannot be made here; empty where they can."""
-    name = f"{PREFIX}-{os.getpid()}-{_started(os.getpid())}-probe"
+    if netns is None:
+        return "network namespaces cannot be made: pyroute2 is not installed, see the extra 'lab'"
+    name = name_of("probe")
     try:
         netns.create(name)
     except (OSError, AttributeError, TypeError) as error:

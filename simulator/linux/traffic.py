@@ -86,13 +86,15 @@ class Seen:
 
 @dataclass(slots=True)
 class Sender:
-    """Sends every flow's packets at their times."""
+    """Sends every flow's packets at their times, one flow after the other."""
 
     flows: Sequence[TrafficFlow]
     rhythm: Rhythm
     sent: dict[int, int] = field(default_factory=dict)
     is_sending: bool = True
     _sockets: dict[int, socket.socket] = field(default_factory=dict)
+    _order: list[tuple[int, socket.socket]] = field(default_factory=list)
+    _next: int = 0
     _due: float = 0.0
 
     def open(self) -> None:
@@ -106,6 +108,7 @@ class Sender:
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sockets[flow.flow] = opened
             self.sent[flow.flow] = 0
+        self._order = list(self._sockets.items())
         self._due = time.monotonic()
 
     def tick(self) -> None:
@@ -114,11 +117,12 @@ class Sender:
             self._due = now
             return
         while self._due <= now:
-            for flow, opened in self._sockets.items():
-                number = self.sent[flow]
-                opened.sendall(_HEAD.pack(flow, number).ljust(BLOCK_BYTES, b"\0"))
-                self.sent[flow] = number + 1
-            self._due += 1.0 / self.rhythm.rate
+            flow, opened = self._order[self._next]
+            number = self.sent[flow]
+            opened.sendall(_HEAD.pack(flow, number).ljust(BLOCK_BYTES, b"\0"))
+            self.sent[flow] = number + 1
+            self._next = (self._next + 1) % len(self._order)
+            self._due += 1.0 / (self.rhythm.rate * len(self._order))
 
     def stop(self) -> None:
         self.is_sending = False

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("pyroute2", reason="pyroute2 is not installed: pip install 'trimtab[lab]'")
-
 from simulator.linux.namespaces import why_not
 from tests.forwarding.lab import running_lab
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 
+from actuators.steering import paths
 from tests.forwarding.actor import plan_of
 from tests.forwarding.lab import Child, hands
 
@@ -37,6 +38,10 @@ class Actor:
         """Let it go on to its next stop; return what it says there."""
         return self.child.ask("go")
 
+    def start(self):
+        """Let it go on, and do not wait for what it says."""
+        self.child.tell("go")
+
     def finish(self):
         """Let it go on to its end; return what it says there, and the stops."""
         stops = []
@@ -57,8 +62,9 @@ def rules_of(lab, told, which):
     rules = {leaf: {} for leaf in lab.shape.leaf_names}
     for change in planned.changes:
         value = change.to_value if which == "new" else change.from_value
-        number = change.path.rpartition("=")[2].removesuffix("]")
-        rules[change.target.removeprefix("switch/")][int(number)] = value
+        number = paths.rule_number(change.path)
+        if number is not None and value:
+            rules[change.target.removeprefix("switch/")][number] = value
     return rules
 
 

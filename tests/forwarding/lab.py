@@ -54,9 +54,12 @@ class Child:
             raise RuntimeError(f"{self._process.args[2]} ended: {self._process.wait()}")
         return json.loads(line)
 
-    def ask(self, line: str) -> dict:
+    def tell(self, line: str) -> None:
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
+
+    def ask(self, line: str) -> dict:
+        self.tell(line)
         return self.listen()
 
     def kill(self) -> None:
