@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cluster.frame import SeriesKey
 from detectors.bank import DetectorBank
+from detectors.false_alarms import Evidence
 from detectors.records import Detection, Scope
 from detectors.series import Floats, Ids, SeriesIds
 from detectors.settings import DetectSettings
@@ -44,6 +46,8 @@ class Judge:
             relearn_bad_seconds=settings.relearn_bad_seconds,
         )
         self._detectors: dict[int, str] = {}
+        self._evidence = Evidence()
+        self._limit = settings.false_alarms_per_day
 
     def columns(self, keys: Sequence[SeriesKey], scope: Scope) -> Columns:
         """Return which of these series are judged; new ones start cold."""
@@ -57,6 +61,7 @@ class Judge:
         rows = np.array([number for number, _ in new], dtype=np.intp)
         self._baselines.add(rows, [traits for _, traits in new])
         self._verify.add(rows, [traits.direction for _, traits in new])
+        self._evidence.add(rows)
         self._known = len(self._series)
         return Columns(places=np.array(places, dtype=np.intp), ids=ids)
 
@@ -79,11 +84,14 @@ class Judge:
         scaled = self._baselines.scaled(ids, values[columns.places])
         sigmas = self._baselines.sigmas(ids, scaled)
         self._verify.run(ids, at_ns, sigmas, scaled)
+        self._evidence.take(ids, at_ns, sigmas)
         told = self._bank.update(ids, sigmas)
         self._verify.tell(ids, list(told))
         self._detectors.update({int(ids[place]): name for place, name in told.items()})
         levels = self._verify.run_level(ids)
-        verdicts = self._verify.verdicts(ids, at_ns, self._baselines.is_effect(ids, levels))
+        verdicts = self._verify.verdicts(
+            ids, at_ns, self._baselines.is_effect(ids, levels), strong=self._is_strong(ids)
+        )
         began = np.flatnonzero(verdicts.began)
         detections = [self._detection(int(ids[i]), at_ns, levels[i]) for i in began]
         for number in self._baselines.learn(ids, scaled, verdicts.quiet).tolist():
@@ -92,7 +100,29 @@ class Judge:
         self._cool(ids[verdicts.settled])
         return detections, [self._series.keys[number] for number in ended.tolist()]
 
+    def false_alarms_a_day(self, series: Judged) -> float:
+        """Return how often chance tells of a series what is told of this one, in the cell, a day."""
+        return self._evidence.false_alarms_a_day(self.log_evidence(series))
+
+    def log_evidence(self, series: Judged) -> float:
+        """Return the evidence that the series' shift is none of chance; 0 where there is none."""
+        number = self._series.find(series)
+        if number is None:
+            return 0.0
+        ids = np.array([number])
+        return float(self._evidence.log_of(ids, self._verify.directions(ids))[0])
+
+    def _is_strong(self, ids: Ids) -> NDArray[np.bool_]:
+        log_evidence = self._evidence.log_of(ids, self._verify.directions(ids))
+        return np.asarray(log_evidence >= self.log_limit)
+
+    @property
+    def log_limit(self) -> float:
+        """Evidence that one series alone must have, for the cell's limit of false alarms a day."""
+        return float(np.log(max(self._evidence.judged_a_day, 1.0) / self._limit))
+
     def _cool(self, ids: Ids) -> None:
+        self._evidence.reset(ids)
         self._baselines.reset(ids)
         self._verify.reset(ids)
         self._bank.drop(ids)

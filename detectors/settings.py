@@ -26,6 +26,8 @@ class DetectSettings(Config):
         A lasting shift that is not bad becomes the new baseline after this time.
     relearn_bad_seconds
         A lasting shift that is bad becomes the new baseline after this time.
+    false_alarms_per_day
+        Alerts that chance alone may open in a cell and day, at most.
     detectors
         Change detectors that every judged series gets.
     """
@@ -37,4 +39,5 @@ class DetectSettings(Config):
     silence_intervals: PositiveFloat = 5.0
     relearn_seconds: PositiveFloat = 120.0
     relearn_bad_seconds: PositiveFloat = 3600.0
+    false_alarms_per_day: PositiveFloat = 1.0
     detectors: tuple[DetectorConfig, ...] = Field(default=(PageHinkleyConfig(),), min_length=1)

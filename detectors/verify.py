@@ -9,6 +9,8 @@ from detectors.series import Floats, Ids, grown
 
 SUSPICIOUS_SIGMAS = 3.0
 _NORMAL_SIGMAS = 2.5
+# However strong its evidence, what has not lasted this long is a spike.
+_LEAST_SPAN_NS = 3_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +103,23 @@ class Verify:
         """Note where a change detector told a shift; it counts for the run it was told in."""
         self._told[ids[places]] = True
 
-    def verdicts(self, ids: Ids, at_ns: int, effect: NDArray[np.bool_]) -> Verdicts:
-        """Return what the row brought; `effect` tells which runs are large enough."""
+    def directions(self, ids: Ids) -> NDArray[np.int64]:
+        """Return where each series' run goes: +1 up, -1 down, 0 there is none."""
+        return np.asarray(np.sign(self._run[ids]))
+
+    def verdicts(
+        self, ids: Ids, at_ns: int, effect: NDArray[np.bool_], *, strong: NDArray[np.bool_]
+    ) -> Verdicts:
+        """Return what the row brought.
+
+        `effect` tells which runs are large enough, `strong` whose evidence needs no persistence.
+        """
         run, active = self._run[ids], self._active[ids]
         lasting = np.abs(run) >= self._persistence
         bad = (self._direction[ids] == 0) | (np.sign(run) == self._direction[ids])
-        began = lasting & self._told[ids] & effect & bad & ~active
+        spans = (run != 0) & (at_ns - self._onset[ids] >= _LEAST_SPAN_NS)
+        sure = (lasting & self._told[ids]) | (strong & spans)
+        began = sure & effect & bad & ~active
         ended = active & (self._normal[ids] >= self._persistence)
         active = (active | began) & ~ended
         self._active[ids] = active
