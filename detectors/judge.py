@@ -101,7 +101,7 @@ class Judge:
         return detections, [self._series.keys[number] for number in ended.tolist()]
 
     def false_alarms_a_day(self, series: Judged) -> float:
-        """Return how often chance tells of a series what is told of this one, in the cell, a day."""
+        """Return how often a day chance gives this much evidence anywhere in the cell."""
         return self._evidence.false_alarms_a_day(self.log_evidence(series))
 
     def log_evidence(self, series: Judged) -> float:
