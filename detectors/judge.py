@@ -18,6 +18,8 @@ from detectors.traits import traits_of
 from detectors.verify import Verify
 
 Judged = tuple[SeriesKey, Scope]
+# A baseline of exact zeros is left by infinitely many sigmas; only finite values go on.
+_LARGEST = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Judge:
         if not len(ids):
             return [], []
         scaled = self._baselines.scaled(ids, values[columns.places])
-        sigmas = self._baselines.sigmas(ids, scaled)
+        sigmas = np.clip(self._baselines.sigmas(ids, scaled), -_LARGEST, _LARGEST)
         self._verify.run(ids, at_ns, sigmas, scaled)
         self._evidence.take(ids, at_ns, sigmas)
         told = self._bank.update(ids, sigmas)

@@ -74,9 +74,8 @@ class Telemetry:
             return source
         interval_ns = self._now_ns - source.last_ns
         known = source.interval_ns
-        source.interval_ns = (
-            known + _SMOOTHING * (interval_ns - known) if source.frames > 1 else interval_ns
-        )
+        # A source that delivers several frames at once and then waits is as slow as its waits.
+        source.interval_ns = max(interval_ns, known + _SMOOTHING * (interval_ns - known))
         source.frames += 1
         source.last_ns, source.device_ns = self._now_ns, device_ns
         return source
