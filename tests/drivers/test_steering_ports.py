@@ -1,0 +1,185 @@
+"""Source ports over the job channel: the driver's end and the job's."""
+
+import errno
+import socket
+from contextlib import asynccontextmanager
+
+import grpc
+import pytest
+
+from actuators.carry_out import Hands, bring_about
+from actuators.ports import PermanentActuationError, TransientActuationError
+from actuators.records import Change, Event
+from actuators.steering.capability import Rung
+from actuators.steering.classes import PortClasses
+from actuators.steering.paths import source_port_path
+from pipelines.drivers.steering import SteeringDriver
+from pipelines.drivers.steering_ports import JobHand
+from pipelines.drivers.steering_probe import probe_job
+from pipelines.job_ports import JobPorts
+from pipelines.wire import jobs_pb2, jobs_pb2_grpc
+from tests.actuators.inputs import no_pause
+
+JOB = "job/train"
+CHANGES = tuple(
+    Change(target=JOB, path=source_port_path(rank, connection), from_value="0", to_value=str(port))
+    for rank, connection, port in ((0, 0, 49152), (0, 1, 50176), (1, 0, 51200))
+)
+
+
+class Channel(jobs_pb2_grpc.JobChannelServicer):
+    """One job that answers by `JobPorts`."""
+
+    def __init__(self, peers):
+        self.moved = []
+        self.ports = JobPorts(peers, on_change=lambda *told: self.moved.append(told))
+        self.state = ""
+        self.directives = []
+
+    async def Describe(self, request, context):  # noqa: N802
+        if request.job_id != "train":
+            await context.abort(grpc.StatusCode.NOT_FOUND, "no such job")
+        ranks = [
+            jobs_pb2.Rank(rank=rank, connections=self.ports.connections(rank))
+            for rank in self.ports.peers
+        ]
+        return jobs_pb2.JobState(announcement=jobs_pb2.JobAnnouncement(ranks=ranks), joined=True)
+
+    async def Apply(self, request, context):  # noqa: N802
+        del context
+        self.directives.append(request.directive)
+        if self.state:
+            return jobs_pb2.DirectiveResult(state=self.state, detail="said the job")
+        return self.ports.take(request.directive)
+
+
+@asynccontextmanager
+async def running(channel, job=JOB):
+    server = grpc.aio.server()
+    jobs_pb2_grpc.add_JobChannelServicer_to_server(channel, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    opened = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
+    try:
+        yield JobHand(job, opened, token="secret", timeout_seconds=2.0)
+    finally:
+        await opened.close()
+        await server.stop(None)
+
+
+async def test_all_ports_of_a_job_travel_in_one_directive_and_are_read_back():
+    channel = Channel({0: [1, 2], 1: [0]})
+    async with running(channel) as hand:
+        driver = SteeringDriver({JOB: hand})
+        hold = Hands(driver=driver, retries=0, pause=no_pause)
+        outcome = await bring_about(CHANGES, hold, written=lambda: None)
+        again = await bring_about(CHANGES, hold, written=lambda: None)
+        await driver.close()
+    assert (outcome.event, again.event) == (Event.VERIFIED, Event.VERIFIED)
+    assert len(channel.directives) == 1
+    assert channel.moved == [(0, 0, 49152), (0, 1, 50176), (1, 0, 51200)]
+
+
+async def test_job_is_told_the_old_ports_when_it_is_to_go_back():
+    channel = Channel({0: [1, 2], 1: [0]})
+    async with running(channel) as hand:
+        await hand.write(CHANGES)
+        await hand.undo(CHANGES)
+        assert set((await hand.read(CHANGES)).values()) == {"0"}
+
+
+@pytest.mark.parametrize(
+    ("state", "error"), [("refused", PermanentActuationError), ("unknown", TransientActuationError)]
+)
+async def test_answer_that_is_no_yes_is_an_error(state, error):
+    channel = Channel({0: [1, 2], 1: [0]})
+    channel.state = state
+    async with running(channel) as hand:
+        with pytest.raises(error, match="said the job"):
+            await hand.write(CHANGES)
+
+
+async def test_job_that_lets_ports_be_chosen_is_known_from_one_that_does_not():
+    async with running(Channel({0: [1]})) as hand:
+        assert (await probe_job(JOB, hand)).best() is Rung.SOURCE_PORTS
+    async with running(Channel({0: []})) as hand:
+        found = await probe_job(JOB, hand)
+    assert found.best() is Rung.ADVICE
+    assert "no connection" in found.lacking[Rung.SOURCE_PORTS]
+    async with running(Channel({}), job="job/other") as hand:
+        assert "no such job" in (await probe_job("job/other", hand)).lacking[Rung.SOURCE_PORTS]
+
+
+async def test_path_that_is_no_source_port_is_refused():
+    async with running(Channel({0: [1]})) as hand:
+        odd = Change(target=JOB, path="micro_batches[rank=0]", from_value="", to_value="1")
+        with pytest.raises(PermanentActuationError, match="micro_batches"):
+            await hand.write([odd])
+
+
+def directive(*values, parameter="source_port"):
+    told = [jobs_pb2.RankValue(rank=r, connection=c, value=v) for r, c, v in values]
+    return jobs_pb2.Directive(parameter=parameter, values=told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (directive((0, 0, 49152), parameter="micro_batches"), "micro_batches"),
+        (directive((9, 0, 49152)), "rank 9 has no connection 0"),
+        (directive((0, 1, 49152)), "rank 0 has no connection 1"),
+        (directive((0, 0, 80)), "80"),
+        (directive((0, 0, 65536)), "65536"),
+        (directive((0, 0, 49152.5)), "49152.5"),
+        (directive((0, 0, 49152), (0, 1, 49152)), "connection 1"),
+    ],
+)
+def test_directive_that_does_not_fit_is_refused_as_a_whole(asked, why):
+    ports = JobPorts({0: [1]})
+    answer = ports.take(asked)
+    assert answer.state == "refused"
+    assert why in answer.detail
+    assert ports.port(0, 0) == 0
+
+
+def test_taking_twice_moves_once():
+    moved = []
+    ports = JobPorts({0: [1]}, on_change=lambda *told: moved.append(told))
+    answers = [ports.take(directive((0, 0, 49152))) for _ in range(2)]
+    assert [(answer.state, answer.detail) for answer in answers] == [
+        ("applied", "1 connections to move"),
+        ("applied", "0 connections to move"),
+    ]
+    assert moved == [(0, 0, 49152)]
+
+
+def taken_port():
+    """Return a socket on a port that is free but for it."""
+    opened = socket.socket()
+    opened.bind(("127.0.0.1", 0))
+    return opened, opened.getsockname()[1]
+
+
+def test_socket_gets_its_port_or_the_next_of_the_class():
+    busy, port = taken_port()
+    classes = PortClasses(first_port=port, size=16, count=1)
+    ports = JobPorts({0: [1]}, classes=classes)
+    ports.take(directive((0, 0, port)))
+    with busy, socket.socket() as opened:
+        assert ports.bind(opened, 0, 0, "127.0.0.1") in range(port + 1, port + 16)
+
+
+def test_class_without_a_free_port_is_an_error():
+    busy, port = taken_port()
+    ports = JobPorts({0: [1]}, classes=PortClasses(first_port=port, size=1, count=1))
+    ports.take(directive((0, 0, port)))
+    with busy, socket.socket() as opened, pytest.raises(OSError, match="in use") as caught:
+        ports.bind(opened, 0, 0, "127.0.0.1")
+    assert caught.value.errno == errno.EADDRINUSE
+
+
+def test_connection_nobody_was_told_of_gets_any_port():
+    ports = JobPorts({0: [1]})
+    with socket.socket() as opened:
+        assert ports.bind(opened, 0, 0, "127.0.0.1") > 0
+    assert [c.source_port for c in ports.connections(0)] == [0]
