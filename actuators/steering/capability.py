@@ -69,3 +69,13 @@ def advice_only(target: str, reason: str) -> Capability:
     rungs: list[Rung] = [rung for rung in Rung if rung is not Rung.ADVICE]
     lacking: dict[Rung, str] = dict.fromkeys(rungs, reason)
     return Capability(target=target, rungs=frozenset({Rung.ADVICE}), lacking=lacking)
+
+
+def job_capability(job: str, connections: int) -> Capability:
+    """Return what a job (``job/pretrain``) can be steered by.
+
+    ``connections`` is how many it announced whose source port can be chosen.
+    """
+    if connections == 0:
+        return advice_only(job, "no connection whose source port can be chosen")
+    return Capability(target=job, rungs=frozenset({Rung.SOURCE_PORTS, Rung.ADVICE}))

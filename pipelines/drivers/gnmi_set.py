@@ -120,9 +120,16 @@ class GnmiSet:
 def gnmi_set(loaded: Loaded, clock: Clock) -> GnmiSet:
     """Return the driver for the configuration's writable gNMI targets."""
     rollback_seconds = loaded.config.act.reroute.commit_rollback_seconds
+    sessions = sessions_of(loaded, clock)
+    return GnmiSet(sessions, loaded.topology, rollback_seconds=rollback_seconds)
+
+
+def sessions_of(loaded: Loaded, clock: Clock) -> dict[str, Session]:
+    """Return a session by component (``switch/leaf1``) of each writable gNMI target."""
+    rollback_seconds = loaded.config.act.reroute.commit_rollback_seconds
     # Grows from run to run, as arbitration asks for.
     election_id = clock.now_ns()
-    sessions = {
+    return {
         f"switch/{target.name}": Session(
             name=target.name,
             channel=_channel(target, loaded),
@@ -133,7 +140,6 @@ def gnmi_set(loaded: Loaded, clock: Clock) -> GnmiSet:
         for target in loaded.config.collect.gnmi
         if target.writable
     }
-    return GnmiSet(sessions, loaded.topology, rollback_seconds=rollback_seconds)
 
 
 async def _restore(session: Session, group: list[Change]) -> None:

@@ -6,10 +6,12 @@ from typing import Protocol
 
 import structlog
 
-from actuators.ports import ActuationError, PermanentActuationError
+from actuators.ports import ActuationError, Driver, PermanentActuationError
 from actuators.records import Change
 from actuators.steering.change_set import Phase, Step, ordered
 from actuators.steering.counters import Port, Rates, Shift, Ways, expected_shifts
+from pipelines.drivers.gnmi_session import Session
+from pipelines.drivers.steering_ports import JobHand
 from pipelines.drivers.steering_switch import SwitchHand
 from pipelines.drivers.steering_watch import Reading, Watch, WatchSettings
 
@@ -42,6 +44,8 @@ async def at_once(changes: Sequence[Change]) -> None:
 class SteeringDriver:
     """The `Driver` of source ports, forwarding rules, weights and drained ports.
 
+    ``hands`` are by target; ``jobs`` is the driver of every job's source ports.
+
     ``write`` goes phase by phase: capacity, moves, removal. In each, every target gets its changes
     in one transaction that it undoes by itself unless it is confirmed; they are read back, and
     after moves the counters are looked at: old ports send less, new ones more. A phase is confirmed
@@ -64,12 +68,14 @@ class SteeringDriver:
         *,
         watch: WatchSettings | None = None,
         idle: Idle = at_once,
+        jobs: Driver | None = None,
     ) -> None:
         self.ways = Ways()
         self._hands = dict(hands)
         switches = {t: hand for t, hand in hands.items() if isinstance(hand, SwitchHand)}
         self._watch = Watch(switches, watch or WatchSettings())
         self._idle = idle
+        self._jobs = None if jobs is None else JobHand(jobs)
 
     async def read(self, changes: Sequence[Change]) -> Mapping[tuple[str, str], str]:
         """Return the value at each change's place; empty where nothing is."""
@@ -172,8 +178,26 @@ class SteeringDriver:
 
     def _hand(self, target: str) -> Hand:
         hand = self._hands.get(target)
+        if hand is None and self._jobs is not None and target.startswith("job/"):
+            return self._jobs
         if hand is None:
             raise PermanentActuationError(
                 f"{target} cannot be steered; what can is {sorted(self._hands)}"
             )
         return hand
+
+
+def steering_driver(
+    sessions: Mapping[str, Session],
+    jobs: Driver,
+    *,
+    watch: WatchSettings | None = None,
+    idle: Idle = at_once,
+) -> SteeringDriver:
+    """Return the ladder's driver for switches (`pipelines.drivers.gnmi_set.sessions_of`) and jobs.
+
+    Sessions may be shared with the driver of weights: a switch has one commit at a time, so both
+    never act on it at once.
+    """
+    hands = {target: SwitchHand(session) for target, session in sessions.items()}
+    return SteeringDriver(hands, watch=watch, idle=idle, jobs=jobs)

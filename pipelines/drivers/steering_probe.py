@@ -1,4 +1,4 @@
-"""What a switch or job can be steered by: asked, tried, and left as it was found."""
+"""What a switch can be steered by: asked, tried, and left as it was found."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,6 @@ from actuators.steering import paths
 from actuators.steering.capability import Capability, Rung, advice_only
 from actuators.steering.rules import Match, Rule, rule_of_leaves
 from pipelines.drivers.gnmi_session import Session
-from pipelines.drivers.steering_ports import JobHand
 
 _PROBE = "trimtab-probe"
 _NUMBER = 1
@@ -83,17 +82,6 @@ async def probe_switch(session: Session, probe: Probe) -> Capability:
         counts_rules=found.counts_rules,
         models=tuple(f"{name}@{version}" for name, version in sorted(models.items())),
     )
-
-
-async def probe_job(job: str, hand: JobHand) -> Capability:
-    """Return whether a job (``job/pretrain``) lets source ports of its connections be chosen."""
-    try:
-        has_ports = await hand.has_ports()
-    except ActuationError as error:
-        return advice_only(job, str(error))
-    if not has_ports:
-        return advice_only(job, "no connection whose source port can be chosen")
-    return Capability(target=job, rungs=frozenset({Rung.SOURCE_PORTS, Rung.ADVICE}))
 
 
 async def _try_rule(session: Session, probe: Probe, found: _Found) -> str:

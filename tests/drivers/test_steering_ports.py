@@ -10,12 +10,12 @@ import pytest
 from actuators.carry_out import Hands, bring_about
 from actuators.ports import PermanentActuationError, TransientActuationError
 from actuators.records import Change, Event
-from actuators.steering.capability import Rung
+from actuators.steering.capability import Rung, job_capability
 from actuators.steering.classes import PortClasses
 from actuators.steering.paths import source_port_path
-from pipelines.drivers.steering import SteeringDriver
+from pipelines.drivers.job_channel import JobChannelDriver
+from pipelines.drivers.steering import steering_driver
 from pipelines.drivers.steering_ports import JobHand
-from pipelines.drivers.steering_probe import probe_job
 from pipelines.job_ports import JobPorts
 from pipelines.wire import jobs_pb2, jobs_pb2_grpc
 from tests.actuators.inputs import no_pause
@@ -54,14 +54,14 @@ class Channel(jobs_pb2_grpc.JobChannelServicer):
 
 
 @asynccontextmanager
-async def running(channel, job=JOB):
+async def running(channel):
     server = grpc.aio.server()
     jobs_pb2_grpc.add_JobChannelServicer_to_server(channel, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     opened = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
     try:
-        yield JobHand(job, opened, token="secret", timeout_seconds=2.0)
+        yield JobHand(JobChannelDriver(opened, token="secret", timeout_seconds=2.0))
     finally:
         await opened.close()
         await server.stop(None)
@@ -70,7 +70,7 @@ async def running(channel, job=JOB):
 async def test_all_ports_of_a_job_travel_in_one_directive_and_are_read_back():
     channel = Channel({0: [1, 2], 1: [0]})
     async with running(channel) as hand:
-        driver = SteeringDriver({JOB: hand})
+        driver = steering_driver({}, hand._driver)
         hold = Hands(driver=driver, retries=0, pause=no_pause)
         outcome = await bring_about(CHANGES, hold, written=lambda: None)
         again = await bring_about(CHANGES, hold, written=lambda: None)
@@ -99,21 +99,15 @@ async def test_answer_that_is_no_yes_is_an_error(state, error):
             await hand.write(CHANGES)
 
 
-async def test_job_that_lets_ports_be_chosen_is_known_from_one_that_does_not():
-    async with running(Channel({0: [1]})) as hand:
-        assert (await probe_job(JOB, hand)).best() is Rung.SOURCE_PORTS
-    async with running(Channel({0: []})) as hand:
-        found = await probe_job(JOB, hand)
-    assert found.best() is Rung.ADVICE
-    assert "no connection" in found.lacking[Rung.SOURCE_PORTS]
-    async with running(Channel({}), job="job/other") as hand:
-        assert "no such job" in (await probe_job("job/other", hand)).lacking[Rung.SOURCE_PORTS]
+def test_job_without_a_connection_to_choose_for_can_be_advised_about_only():
+    assert job_capability(JOB, 3).best() is Rung.SOURCE_PORTS
+    assert "no connection" in job_capability(JOB, 0).lacking[Rung.SOURCE_PORTS]
 
 
 async def test_path_that_is_no_source_port_is_refused():
     async with running(Channel({0: [1]})) as hand:
-        odd = Change(target=JOB, path="micro_batches[rank=0]", from_value="", to_value="1")
-        with pytest.raises(PermanentActuationError, match="micro_batches"):
+        odd = Change(target=JOB, path="learning_rate[rank=0]", from_value="", to_value="1")
+        with pytest.raises(PermanentActuationError, match="learning_rate"):
             await hand.write([odd])
 
 
