@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cluster import component
 from cluster.findings import Finding
+from cluster.rewired import differences
 from cluster.topology import Host, Link, Switch, Topology
 
 _FORWARDS = frozenset({"MAC_BRIDGE", "ROUTER", "C_VLAN", "S_VLAN"})
@@ -96,7 +97,7 @@ class _Discoverer:
         tiers = self._tiers()
         uplinks = [link for pair in self._pairs for link in self._link(pair, tiers)]
         links = (*self._host_links, *uplinks)
-        self._compare(links)
+        self._findings += differences(links, self._hints.known.links, self._is_down)
         topology = Topology(
             switches=tuple(
                 Switch(name=name, cell=report.cell, tier=tiers[name])
@@ -154,11 +155,24 @@ class _Discoverer:
             return
         self._host_links.append(
             Link(
-                lower=f"{neighbour.system_name}:{neighbour.port}",
+                lower=self._nic(neighbour, ":".join(here)),
                 upper=":".join(here),
                 capacity_bits_per_second=interface.bits_per_second,
             )
         )
+
+    def _nic(self, neighbour: Neighbour, upper: str) -> str:
+        """Return a NIC's name; where LLDP tells another one than is configured, the configured.
+
+        Hosts name ports by their MAC address or network device, jobs by the RDMA device.
+        """
+        told = f"{neighbour.system_name}:{neighbour.port}"
+        known = self._hints.known.links_by_port
+        configured = known.get(upper)
+        if told in known or configured is None:
+            return told
+        same_host = configured.lower.partition(":")[0] == neighbour.system_name
+        return configured.lower if same_host else told
 
     def _take_switch(self, here: tuple[str, str], there: tuple[str, str]) -> None:
         far = self._ports.get(there)
@@ -235,39 +249,10 @@ class _Discoverer:
             cells.setdefault(link.lower.partition(":")[0], self._reports[switch].cell)
         return tuple(known.get(name, Host(name=name, cell=cell)) for name, cell in cells.items())
 
-    def _compare(self, links: Iterable[Link]) -> None:
-        """Tell which configured links are not seen, or are wired or as fast otherwise."""
-        seen = {link.lower: link for link in links}
-        for link in self._hints.known.links:
-            now = seen.get(link.lower)
-            if now is None:
-                down = [end for end in (link.lower, link.upper) if self._is_down(end)]
-                text = "is configured, and LLDP does not show it"
-                told = f": {', '.join(down)} is down" if down else ""
-                self._compared("missing_link", link, text + told)
-            elif now.upper != link.upper:
-                self._compared(
-                    "other_end", link, f"is configured to {link.upper}, and leads to {now.upper}"
-                )
-            elif now.capacity_bits_per_second != link.capacity_bits_per_second:
-                self._compared(
-                    "other_speed",
-                    link,
-                    f"is configured with {link.capacity_bits_per_second / 1e9:g} Gbit/s, "
-                    f"and has {now.capacity_bits_per_second / 1e9:g}",
-                )
-        known = {link.lower for link in self._hints.known.links}
-        if known:
-            for lower in sorted(seen.keys() - known):
-                self._compared("new_link", seen[lower], "is not in the configured topology")
-
     def _is_down(self, end: str) -> bool:
         owner, _, name = end.partition(":")
         port = self._ports.get((owner, name))
         return port is not None and not port.is_up
-
-    def _compared(self, kind: str, link: Link, text: str) -> None:
-        self._findings.append(Finding(kind=kind, component=link.component, text=text))
 
     def _switch(self, system_name: str) -> str:
         """Return our name of a switch by what it calls itself; empty when it is none of ours."""

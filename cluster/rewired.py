@@ -1,7 +1,9 @@
-"""A discovered topology with what only a person knows: routes, rules, GPUs, services, groups."""
+"""The configured topology beside a discovered one: where they differ, and what is kept."""
+
+from collections.abc import Callable, Iterable, Iterator
 
 from cluster.findings import Finding
-from cluster.topology import Topology
+from cluster.topology import Link, Topology
 
 
 def rewired(seen: Topology, known: Topology) -> tuple[Topology, tuple[Finding, ...]]:
@@ -56,3 +58,33 @@ def rewired(seen: Topology, known: Topology) -> tuple[Topology, tuple[Finding, .
     wiring = {"switches": seen.switches, "hosts": seen.hosts, "links": seen.links}
     others = {name: getattr(known, name) for name in Topology.model_fields}
     return Topology(**(others | wiring | kept)), left_out
+
+
+def differences(
+    seen: Iterable[Link], known: Iterable[Link], is_down: Callable[[str], bool]
+) -> Iterator[Finding]:
+    """Yield which configured links are not seen, or are wired or as fast otherwise, and new ones.
+
+    Nothing is new where nothing is configured. ``is_down`` tells it of a port, ``leaf1:e49``.
+    """
+    now = {link.lower: link for link in seen}
+    configured = {link.lower: link for link in known}
+    for lower, link in configured.items():
+        found = now.get(lower)
+        if found is None:
+            down = [end for end in (link.lower, link.upper) if is_down(end)]
+            why = f": {', '.join(down)} is down" if down else ""
+            yield _told("missing_link", link, f"is configured, and LLDP does not show it{why}")
+        elif found.upper != link.upper:
+            text = f"is configured to {link.upper}, and leads to {found.upper}"
+            yield _told("other_end", link, text)
+        elif found.capacity_bits_per_second != link.capacity_bits_per_second:
+            wanted, has = (one.capacity_bits_per_second / 1e9 for one in (link, found))
+            text = f"is configured with {wanted:g} Gbit/s, and has {has:g}"
+            yield _told("other_speed", link, text)
+    for lower in sorted(now.keys() - configured.keys()) if configured else ():
+        yield _told("new_link", now[lower], "is not in the configured topology")
+
+
+def _told(kind: str, link: Link, text: str) -> Finding:
+    return Finding(kind=kind, component=link.component, text=text)

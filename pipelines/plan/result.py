@@ -76,7 +76,7 @@ class CertificateFacts:
     Attributes
     ----------
     bound
-        A highest load, over what the links have left beside other jobs, that none gets below.
+        A highest load that no placement of these flows, and of those beside them, gets below.
     """
 
     bound: float

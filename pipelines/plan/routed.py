@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from actuators.placement import Placement
+from actuators.placement import Certificate, Placement
 from cluster.arrays import summed
 from cluster.fabric import Fabric
 from cluster.fairness_paths import placed_rates
@@ -21,6 +21,8 @@ class Routed:
     flows: Flows
     flow: NDArray[np.int32]
     bits_per_second: NDArray[np.float64]
+    plane: NDArray[np.int32]
+    core: NDArray[np.int32]
     links: NDArray[np.int32]
     stranded: NDArray[np.bool_]
 
@@ -32,6 +34,8 @@ class Routed:
             flows=placement.flows.take(slice(first, last)),
             flow=(placement.flow[own] - first).astype(np.int32),
             bits_per_second=placement.bits_per_second[own],
+            plane=placement.plane[own],
+            core=placement.core[own],
             links=placement.links[own],
             stranded=placement.is_stranded[own],
         )
@@ -46,9 +50,22 @@ class Routed:
                 [one.flow + np.int32(skip) for one, skip in zip(many, before, strict=False)]
             ),
             bits_per_second=np.concatenate([one.bits_per_second for one in many]),
+            plane=np.concatenate([one.plane for one in many]),
+            core=np.concatenate([one.core for one in many]),
             links=np.concatenate([one.links for one in many]),
             stranded=np.concatenate([one.stranded for one in many]),
         )
+
+    def certificate(self, fabric: Fabric) -> Certificate:
+        """Return how good all these paths are together."""
+        return Placement.of(
+            fabric,
+            self.flows,
+            flow=self.flow,
+            bits_per_second=self.bits_per_second,
+            plane=self.plane,
+            core=self.core,
+        ).certificate
 
     def load(self, fabric: Fabric) -> NDArray[np.float64]:
         """Return bits per second wanted of each directed link."""

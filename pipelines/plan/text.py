@@ -104,10 +104,10 @@ def _figures(way: Way, jobs: Iterable[str]) -> tuple[str, ...]:
 def _certificate(one: SetFacts) -> Iterator[str]:
     proof = one.certificate
     split = f" as {one.subflows:,} sub-flows" if one.subflows != one.flows else ""
-    of = f" of what {' and '.join(one.beside)} leaves free" if one.beside else ""
+    more = f" with those of {', '.join(one.beside)}" if one.beside else ""
     yield (
-        f"certificate: no placement of these {one.flows:,} flows{split} gets below "
-        f"{proof.bound:.1%}{of}; this one reaches {proof.reached_ratio:.2%} of that bound"
+        f"certificate: no placement of these {one.flows:,} flows{split}{more} gets below "
+        f"{proof.bound:.1%}; this one reaches {proof.reached_ratio:.2%} of that bound"
     )
     at = f"{proof.component}: " if proof.component else ""
     yield f"limited by: {at}{proof.words}"

@@ -43,6 +43,7 @@ class Sets:
         self._subflows = subflows
         self._seed = seed
         self._first: Placed | None = None
+        self._first_before: tuple[Routed, ...] = ()
 
     def place(self, phases: Sequence[Phase], names: Sequence[str]) -> Placed:
         """Return the set's placement, its phases told by names; the first has each job's heaviest.
@@ -52,7 +53,7 @@ class Sets:
         """
         beside = self._beside(phases)
         flows = Flows.concatenate([phase.flows for phase in phases])
-        room = self._room(self._fabric, beside)
+        room = _left(self._fabric, [routed["placed"] for _, routed in beside])
         best = place(room, flows, subflows=self._subflows)
         placements = {
             "ecmp": ecmp(self._fabric, flows, subflows=self._subflows, seed=self._seed),
@@ -61,9 +62,16 @@ class Sets:
         moved = None
         if self._whole is not None:
             placements["anew"] = best
-            best, moved = self._adapted(flows, beside, room)
+            before = self._before(phases, flows)
+            best = adapt(before, room)
+            moved = len(np.unique(best.flow[best.moved_from(before)]))
         placements["placed"] = best
         routed = {way: _by_phase(made, phases) for way, made in placements.items()}
+        ways = tuple(
+            self._way(way, phases, own, [route[way] for _, route in beside])
+            for way, own in routed.items()
+        )
+        everything = Routed.join([*routed["placed"], *(route["placed"] for _, route in beside)])
         placed = Placed(
             phases=tuple(phases),
             routed=routed,
@@ -72,11 +80,8 @@ class Sets:
                 beside=tuple(phase.job_id for phase, _ in beside),
                 flows=len(flows),
                 subflows=len(best.flow),
-                ways=tuple(
-                    self._way(way, phases, own, [route[way] for _, route in beside])
-                    for way, own in routed.items()
-                ),
-                certificate=_certificate(best),
+                ways=ways,
+                certificate=_certificate(everything, self._fabric, ways[-1].highest_load_ratio),
                 moved_flows=moved,
             ),
         )
@@ -94,22 +99,15 @@ class Sets:
             if (phase.job, phase.period_seconds) not in here
         ]
 
-    def _room(self, fabric: Fabric, beside: list[tuple[Phase, dict[str, Routed]]]) -> Fabric:
-        """Return the fabric with what others leave of it; a working link is never quite full."""
-        if not beside:
-            return fabric
-        taken = sum((route["placed"].load(fabric) for _, route in beside), np.zeros(fabric.links))
-        left = np.maximum(fabric.capacity - taken, _LEAST * fabric.capacity)
-        return fabric.with_capacity(left)
-
-    def _adapted(
-        self, flows: Flows, beside: list[tuple[Phase, dict[str, Routed]]], room: Fabric
-    ) -> tuple[Placement, int]:
-        """Return what the placement without the what-if becomes, and how many flows move."""
+    def _before(self, phases: Sequence[Phase], flows: Flows) -> Placement:
+        """Return the placement without the what-if."""
         assert self._whole is not None  # noqa: S101 - asked before
-        before = place(self._room(self._whole, beside), flows, subflows=self._subflows)
-        after = adapt(before, room)
-        return after, len(np.unique(after.flow[after.moved_from(before)]))
+        here = {(phase.job, phase.period_seconds) for phase in phases}
+        first = zip(self._first.phases if self._first else (), self._first_before, strict=True)
+        beside = [own for phase, own in first if (phase.job, phase.period_seconds) not in here]
+        before = place(_left(self._whole, beside), flows, subflows=self._subflows)
+        self._first_before = self._first_before or _by_phase(before, phases)
+        return before
 
     def _way(
         self, way: str, phases: Sequence[Phase], own: Sequence[Routed], others: Sequence[Routed]
@@ -137,6 +135,15 @@ class Sets:
         )
 
 
+def _left(fabric: Fabric, others: Sequence[Routed]) -> Fabric:
+    """Return the fabric with what others leave of it; a working link is never quite full."""
+    if not others:
+        return fabric
+    taken = sum((other.load(fabric) for other in others), np.zeros(fabric.links))
+    left = np.maximum(fabric.capacity - taken, _LEAST * fabric.capacity)
+    return fabric.with_capacity(left)
+
+
 def _by_phase(placement: Placement, phases: Sequence[Phase]) -> tuple[Routed, ...]:
     ends = np.cumsum([0, *(len(phase.flows) for phase in phases)]).tolist()
     return tuple(Routed.of(placement, first, last) for first, last in pairwise(ends))
@@ -147,11 +154,11 @@ def _slowdown(wanted: NDArray[np.float64], rates: NDArray[np.float64]) -> float:
         return float(np.max(wanted / rates, initial=1.0))
 
 
-def _certificate(placement: Placement) -> CertificateFacts:
-    proof = placement.certificate
+def _certificate(everything: Routed, fabric: Fabric, highest: float) -> CertificateFacts:
+    proof = everything.certificate(fabric)
     return CertificateFacts(
         bound=proof.bound,
-        reached_ratio=proof.reached,
+        reached_ratio=min(proof.bound / highest, 1.0) if highest else 1.0,
         component=proof.component,
         words=proof.words,
     )

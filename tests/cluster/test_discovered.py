@@ -160,6 +160,29 @@ def test_a_host_that_forwards_is_a_host_by_name():
     assert [host.name for host in found.topology.hosts] == ["gpu-7", "h2"]
 
 
+def test_a_nic_keeps_its_configured_name_where_lldp_tells_another():
+    leaf = report(
+        "leaf1",
+        e1=hears("h1", "b8:ce:f6:00:00:01", capabilities=STATION),
+        e49=hears("spine1", "e1", speed=800e9),
+    )
+    by_address = discover(fabric(leaf1=leaf)).topology
+    assert by_address.links[0].lower == "h1:b8:ce:f6:00:00:01"
+    found = discover(fabric(leaf1=leaf), Hints(known=WHOLE))
+    assert (found.topology, found.findings) == (WHOLE, ())
+    # A name that is configured elsewhere is another cable, not another name.
+    moved = report(
+        "leaf1",
+        e1=hears("h2", "mlx5_0", capabilities=STATION),
+        e49=hears("spine1", "e1", speed=800e9),
+    )
+    silent = report("leaf2", e1=None, e49=hears("spine1", "e2", speed=800e9))
+    kinds = [
+        f.kind for f in discover(fabric(leaf1=moved, leaf2=silent), Hints(known=WHOLE)).findings
+    ]
+    assert kinds == ["missing_link", "other_end"]
+
+
 def test_a_switch_is_believed_before_an_agent_on_the_same_cable():
     leaf = fabric()[0]
     agent = Neighbour(system_name="spine1-bmc", port="aa:bb", capabilities=frozenset())
