@@ -15,6 +15,8 @@ from pipelines.collect.source import Reading
 from pipelines.collect.values import NO_VALUE, Leaf, leaves
 
 _PATHS_KEPT: Final = 100_000
+_NONE: Final[frozenset[Steps]] = frozenset()
+_OWN_ONLY: Final[frozenset[Steps]] = frozenset({()})
 _UP: Final = frozenset({"UP", "ENABLE", "ENABLED"})
 
 
@@ -62,6 +64,7 @@ class NotificationDecoder:
         self._paths_kept = paths_kept
         self._paths: dict[bytes, KnownPath] = {}
         self._older: dict[bytes, KnownPath] = {}
+        self._last_prefix: tuple[bytes, Steps] = (b"", ())
 
     def decode(self, notification: gnmi.Notification) -> Decoded:
         decoded = Decoded(time_ns=notification.timestamp, readings=[])
@@ -104,12 +107,18 @@ class NotificationDecoder:
         if found is None:
             found = self._older.pop(raw, None)
             if found is None:
-                found = KnownPath(self._switch, steps_of(prefix_path, path))
+                found = KnownPath(self._switch, self._steps(prefix, prefix_path, path))
             self._paths[raw] = found
             if len(self._paths) > self._paths_kept:
                 self._older, self._paths = self._paths, {}
                 self.on_forget()
         return found
+
+    def _steps(self, prefix: bytes, prefix_path: gnmi.Path, path: gnmi.Path) -> Steps:
+        """Return the whole path; what is below one prefix shares its steps."""
+        if self._last_prefix[0] != prefix:
+            self._last_prefix = (prefix, steps_of(prefix_path))
+        return self._last_prefix[1] + steps_of(path)
 
     def _end(self, ancestor: Steps) -> Iterator[SeriesKey]:
         for paths in (self._paths, self._older):
@@ -135,11 +144,15 @@ class NotificationDecoder:
 class KnownPath:
     """A path as a device sends it: where its value, or each leaf of its JSON, belongs."""
 
+    __slots__ = ("_inner", "_live", "_own", "_steps", "_switch", "is_identity", "leaf_name")
+
     def __init__(self, switch: str, steps: Steps) -> None:
         self._switch = switch
         self._steps = steps
-        self._places: dict[Steps, Place] = {}
-        self._live: set[Steps] = set()
+        # Most paths have a value and no JSON; there are a great many.
+        self._own: Place | None = None
+        self._inner: dict[Steps, Place] | None = None
+        self._live: set[Steps] | frozenset[Steps] = _NONE
         self.leaf_name = steps[-1].name if steps else ""
         # ``queue[name=3]/state/name`` says again who it is.
         keyed = [step.keys for step in steps if step.keys]
@@ -150,21 +163,37 @@ class KnownPath:
         if leaf.refused and not leaf.value:
             return None
         below = leaf.below
-        place = self._places.get(below)
-        if place is None:
-            place = self._places[below] = place_of(self._switch, _joined(self._steps, below))
-        self._live.add(below)
-        return place
+        if below not in self._live:
+            self._enliven(below)
+        return self._place_of(below)
 
     def end(self, ancestor: Steps, *, but: set[SeriesKey] | None = None) -> Iterator[SeriesKey]:
         """Yield the live series at or below a path; they are not live any more."""
-        if not self._live:
-            return
         for below in sorted(self._live):
-            key = self._places[below].key
+            key = self._place_of(below).key
             if is_below(_joined(self._steps, below), ancestor) and key not in (but or ()):
-                self._live.discard(below)
+                self._live = self._live - {below}
                 yield key
+
+    def _enliven(self, below: Steps) -> None:
+        if not below and not self._live:
+            self._live = _OWN_ONLY
+        elif isinstance(self._live, set):
+            self._live.add(below)
+        else:
+            self._live = {*self._live, below}
+
+    def _place_of(self, below: Steps) -> Place:
+        if not below:
+            if self._own is None:
+                self._own = place_of(self._switch, self._steps)
+            return self._own
+        if self._inner is None:
+            self._inner = {}
+        place = self._inner.get(below)
+        if place is None:
+            place = self._inner[below] = place_of(self._switch, _joined(self._steps, below))
+        return place
 
 
 def _joined(steps: Steps, below: Steps) -> Steps:

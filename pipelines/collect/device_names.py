@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from sys import intern
 from typing import Final, NamedTuple
 
 from cluster import catalogue, component
@@ -55,7 +56,7 @@ def _owner(switch: str, keys: Iterable[tuple[str, str, str]]) -> tuple[str, str]
         else:
             attribute = name if key == "name" else f"{name}_{key}"
             attributes[f"{attribute}_2" if attribute in attributes else attribute] = value
-    owner = component.port(switch, port) if port else f"switch/{switch}"
+    owner = intern(component.port(switch, port) if port else f"switch/{switch}")
     return owner, format_attributes(attributes)
 
 

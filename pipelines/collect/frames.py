@@ -19,6 +19,8 @@ from pipelines.topics import FRAMES, Outgoing, outgoing
 IDLE_SECONDS = 900.0
 MOST_SERIES = 50_000
 _EVICT_EVERY_SECONDS = 60.0
+# Readings of one source do not wait for the next flush when they are so many: they fill a frame.
+_MOST_WAITING = 48 * 1024
 
 SendFrame = Callable[[Outgoing, Frame], None]
 Feeder = Callable[[], None]
@@ -94,7 +96,11 @@ class Frames:
         group: str = "",
     ) -> int:
         """Take readings of several messages by column; return how many were accepted."""
-        return self._readings_of(source, cell, group).take_columns(slots, readings, received_ns)
+        readings_of = self._readings_of(source, cell, group)
+        accepted = readings_of.take_columns(slots, readings, received_ns)
+        if readings_of.waiting >= _MOST_WAITING:
+            self._emit_waiting(source, cell, readings_of)
+        return accepted
 
     def end(self, source: str, cell: str, keys: Iterable[SeriesKey], *, group: str = "") -> None:
         """Tell that the source deleted these series; their detectors are closed."""
@@ -108,8 +114,7 @@ class Frames:
         for feed in self._feeders:
             feed()
         for (source, cell, _), readings in self._sources.items():
-            for block in readings.blocks():
-                self._emit(source, cell, block, readings.received_ns)
+            self._emit_waiting(source, cell, readings)
         for reason, count in (self.refused - self._counted).items():
             REFUSED.labels("samples", reason).inc(count)
         self._counted = self.refused.copy()
@@ -122,7 +127,7 @@ class Frames:
         """Forget series that have paused for too long, and sources with none left."""
         older_than_ns = self._clock.now_ns() - int(self._idle_seconds * 1e9)
         evicted = sum(readings.evict(older_than_ns) for readings in self._sources.values())
-        self._sources = {k: r for k, r in self._sources.items() if r.series or r.waits}
+        self._sources = {k: r for k, r in self._sources.items() if r.series or r.waiting}
         by_kind: Counter[str] = Counter()
         for (source, _, _), readings in self._sources.items():
             by_kind[kind_of(source)] += readings.series
@@ -150,6 +155,10 @@ class Frames:
             readings = SourceReadings(most_series=self._most_series, refused=self.refused)
             self._sources[place] = readings
         return readings
+
+    def _emit_waiting(self, source: str, cell: str, readings: SourceReadings) -> None:
+        for block in readings.blocks():
+            self._emit(source, cell, block, readings.received_ns)
 
     def _emit(self, source: str, cell: str, block: Block, received_ns: int) -> None:
         self._sequences[source] += 1

@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 _ANSWER_SECONDS: Final = 10.0
 # Messages are held back until the next flush, but not more than so many bytes.
-_HELD_BYTES: Final = 256 * 1024
+_HELD_BYTES: Final = 64 * 1024
 _UPDATE: Final = b"\x0a"
 _SUBSCRIBE: Final = "/gnmi.gNMI/Subscribe"
 

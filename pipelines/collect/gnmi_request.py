@@ -36,6 +36,8 @@ def open_channel(target: GnmiTarget, resolve: Resolve) -> grpc.aio.Channel:
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.max_receive_message_length", _LARGEST_MESSAGE_BYTES),
         ("grpc.enable_retries", 0),
+        ("grpc.http2.bdp_probe", 0),
+        ("grpc.http2.lookahead_bytes", 128 * 1024),
     ]
     if target.insecure:
         return grpc.aio.insecure_channel(target.address, options=options)

@@ -72,8 +72,8 @@ class LearnedMessages:
         self._updates = 0
         # By size: where the bytes that tell messages apart stand, and messages by these bytes.
         self._known: dict[int, dict[tuple[int, int], dict[bytes, Known]]] = {}
-        self._paths: dict[tuple[bytes, bytes], KnownPath] = {}
-        self._places: dict[KnownPath, set[Lookup]] = {}
+        self._paths: dict[bytes, dict[bytes, KnownPath]] = {}
+        self._places: dict[KnownPath, tuple[Lookup, ...]] = {}
         decoder.on_end = self._drop
         decoder.on_forget = self._clear
 
@@ -101,8 +101,10 @@ class LearnedMessages:
         size, start, stop, words = known.place
         self._known.setdefault(size, {}).setdefault((start, stop), {})[words] = known
         for update in plain.updates:
-            path = self._paths[plain.prefix, update.path]
-            self._places.setdefault(path, set()).add(known.place)
+            path = self._paths[plain.prefix][update.path]
+            places = self._places.get(path, ())
+            if known.place not in places:
+                self._places[path] = (*places, known.place)
         return known
 
     def _understood(self, message: bytes, plain: Plain) -> Known:
@@ -154,10 +156,14 @@ class LearnedMessages:
         ]
 
     def _path(self, prefix: bytes, path: bytes) -> KnownPath:
-        known = self._paths.get((prefix, path))
+        paths = self._paths.get(prefix)
+        if paths is None:
+            paths = self._paths[prefix] = {}
+        known = paths.get(path)
         if known is None:
             known = self._decoder.known_path(prefix, path)
-            self._paths[prefix, path] = known
+            # Asking may have made the decoder forget paths, and this with it.
+            self._paths.setdefault(prefix, {})[path] = known
         return known
 
     def _drop(self, path: KnownPath) -> None:

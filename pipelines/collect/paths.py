@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from sys import intern
 from typing import Final, NamedTuple
 
 from gnmi_pb import gnmi_pb2 as gnmi
@@ -75,12 +76,15 @@ def parse_path(text: str, *, origin: str = "") -> gnmi.Path:
 
 def _steps(path: gnmi.Path) -> Iterator[Step]:
     for elem in path.elem:
-        keys = tuple(sorted((plain_name(key), value) for key, value in elem.key.items()))
+        # The same few words in a great many paths: each is kept once.
+        keys = tuple(
+            sorted((intern(plain_name(key)), intern(value)) for key, value in elem.key.items())
+        )
         # Some devices send several elements as one, or an empty one at the end.
         *outer, last = [name for name in elem.name.split("/") if name] or [""]
-        yield from (Step(plain_name(name)) for name in outer)
+        yield from (Step(intern(plain_name(name))) for name in outer)
         if last:
-            yield Step(plain_name(last), keys)
+            yield Step(intern(plain_name(last)), keys)
     if not path.elem:
         for written in path.element:  # the form before gNMI 0.4
             yield from _steps(parse_path(written))

@@ -68,8 +68,8 @@ class SourceReadings:
         return self._columns.size
 
     @property
-    def waits(self) -> bool:
-        return bool(self._waiting)
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     def take(self, time_ns: int, readings: Iterable[Reading], received_ns: int) -> int:
         """Take readings of one device time; return how many were accepted.
@@ -273,11 +273,14 @@ def _cut(layout: Layout, readings: Joined) -> Iterator[Block]:
     """Yield the rows in order of device time, in blocks that fit a Kafka message."""
     width = len(layout.columns)
     step = max(1, _LARGEST_CELLS // max(1, width))
-    order = np.argsort(readings.rows, kind="stable")
-    rows, numbers, values = (array[order] for array in readings[1:])
-    times = readings.times_ns
+    times, rows, numbers, values = readings
+    if len(times) > step:
+        order = np.argsort(rows, kind="stable")
+        rows, numbers, values = rows[order], numbers[order], values[order]
     for start in range(0, len(times), step):
-        first, end = np.searchsorted(rows, [start, start + step]).tolist()
+        first, end = 0, len(rows)
+        if len(times) > step:
+            first, end = np.searchsorted(rows, [start, start + step]).tolist()
         block = np.full((len(times[start : start + step]), width), np.nan)
         block[rows[first:end] - start, numbers[first:end]] = values[first:end]
         yield Block(layout, times[start : start + step], block)

@@ -39,9 +39,10 @@ class Waiting:
         self._singles: list[tuple[int, int, float]] = []
         self._places: set[tuple[int, int]] = set()
         self._placed = 0
+        self._many = 0
 
-    def __bool__(self) -> bool:
-        return bool(self._singles or self._numbers)
+    def __len__(self) -> int:
+        return self._many + len(self._singles)
 
     def add(
         self,
@@ -56,6 +57,7 @@ class Waiting:
             self._counts.append(counts)
             self._numbers.append(numbers)
             self._values.append(values)
+            self._many += len(numbers)
 
     def add_one(self, time_ns: int, number: int, value: float) -> None:
         self._singles.append((time_ns, number, value))

@@ -113,7 +113,7 @@ class Both:
         getattr(self, name.replace(" ", "_"))(*args)
         assert self.refused == self.model.refused
         assert self.source.series == len(self.model.last)
-        assert self.source.waits == bool(self.model.waiting)
+        assert self.source.waiting == len(self.model.waiting)
 
     def take(self, time_ns, which, value):
         readings = [(KEYS[n], value + n % 2) for n in which]
