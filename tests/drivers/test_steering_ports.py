@@ -2,9 +2,7 @@
 
 import errno
 import socket
-from contextlib import asynccontextmanager
 
-import grpc
 import pytest
 
 from actuators.carry_out import Hands, bring_about
@@ -13,12 +11,12 @@ from actuators.records import Change, Event
 from actuators.steering.capability import Rung, job_capability
 from actuators.steering.classes import PortClasses
 from actuators.steering.paths import source_port_path
-from pipelines.drivers.job_channel import JobChannelDriver
 from pipelines.drivers.steering import steering_driver
 from pipelines.drivers.steering_ports import JobHand
 from pipelines.job_ports import JobPorts
-from pipelines.wire import jobs_pb2, jobs_pb2_grpc
+from pipelines.wire import jobs_pb2
 from tests.actuators.inputs import no_pause
+from tests.drivers.port_job import Channel, running
 
 JOB = "job/train"
 CHANGES = tuple(
@@ -27,50 +25,10 @@ CHANGES = tuple(
 )
 
 
-class Channel(jobs_pb2_grpc.JobChannelServicer):
-    """One job that answers by `JobPorts`."""
-
-    def __init__(self, peers):
-        self.moved = []
-        self.ports = JobPorts(peers, on_change=lambda *told: self.moved.append(told))
-        self.state = ""
-        self.directives = []
-
-    async def Describe(self, request, context):  # noqa: N802
-        if request.job_id != "train":
-            await context.abort(grpc.StatusCode.NOT_FOUND, "no such job")
-        ranks = [
-            jobs_pb2.Rank(rank=rank, connections=self.ports.connections(rank))
-            for rank in self.ports.peers
-        ]
-        return jobs_pb2.JobState(announcement=jobs_pb2.JobAnnouncement(ranks=ranks), joined=True)
-
-    async def Apply(self, request, context):  # noqa: N802
-        del context
-        self.directives.append(request.directive)
-        if self.state:
-            return jobs_pb2.DirectiveResult(state=self.state, detail="said the job")
-        return self.ports.take(request.directive)
-
-
-@asynccontextmanager
-async def running(channel):
-    server = grpc.aio.server()
-    jobs_pb2_grpc.add_JobChannelServicer_to_server(channel, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    opened = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
-    try:
-        yield JobHand(JobChannelDriver(opened, token="secret", timeout_seconds=2.0))
-    finally:
-        await opened.close()
-        await server.stop(None)
-
-
 async def test_all_ports_of_a_job_travel_in_one_directive_and_are_read_back():
     channel = Channel({0: [1, 2], 1: [0]})
-    async with running(channel) as hand:
-        driver = steering_driver({}, hand._driver)
+    async with running(channel) as jobs:
+        driver = steering_driver({}, jobs)
         hold = Hands(driver=driver, retries=0, pause=no_pause)
         outcome = await bring_about(CHANGES, hold, written=lambda: None)
         again = await bring_about(CHANGES, hold, written=lambda: None)
@@ -82,7 +40,8 @@ async def test_all_ports_of_a_job_travel_in_one_directive_and_are_read_back():
 
 async def test_job_is_told_the_old_ports_when_it_is_to_go_back():
     channel = Channel({0: [1, 2], 1: [0]})
-    async with running(channel) as hand:
+    async with running(channel) as jobs:
+        hand = JobHand(jobs)
         await hand.write(CHANGES)
         await hand.undo(CHANGES)
         assert set((await hand.read(CHANGES)).values()) == {"0"}
@@ -94,7 +53,8 @@ async def test_job_is_told_the_old_ports_when_it_is_to_go_back():
 async def test_answer_that_is_no_yes_is_an_error(state, error):
     channel = Channel({0: [1, 2], 1: [0]})
     channel.state = state
-    async with running(channel) as hand:
+    async with running(channel) as jobs:
+        hand = JobHand(jobs)
         with pytest.raises(error, match="said the job"):
             await hand.write(CHANGES)
 
@@ -105,7 +65,8 @@ def test_job_without_a_connection_to_choose_for_can_be_advised_about_only():
 
 
 async def test_path_that_is_no_source_port_is_refused():
-    async with running(Channel({0: [1]})) as hand:
+    async with running(Channel({0: [1]})) as jobs:
+        hand = JobHand(jobs)
         odd = Change(target=JOB, path="learning_rate[rank=0]", from_value="", to_value="1")
         with pytest.raises(PermanentActuationError, match="learning_rate"):
             await hand.write([odd])
