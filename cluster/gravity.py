@@ -72,10 +72,10 @@ def fit(outgoing: Vector, incoming: Vector) -> Matrix:
 
     Examples
     --------
-    >>> fit(np.array([4.0, 2.0, 2.0]), np.array([4.0, 2.0, 2.0])).round(3)
-    array([[0., 2., 2.],
-           [2., 0., 0.],
-           [2., 0., 0.]])
+    >>> fit(np.array([3.0, 2.0, 2.0]), np.array([3.0, 2.0, 2.0])).round(3)
+    array([[0. , 1.5, 1.5],
+           [1.5, 0. , 0.5],
+           [1.5, 0.5, 0. ]])
 
     References
     ----------

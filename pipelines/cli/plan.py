@@ -50,7 +50,14 @@ def _sources(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--seed", default=0, show_default=True, help="Of the hash that ECMP draws.")
 @click.option("--check", is_flag=True, help="Only look at the wiring; exit 1 on a fault.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="JSON has loads as ratios, rates in bits per second.",
+)
 @click.option(
     "--picture", type=_File, metavar="FILE.svg", help="Link loads before and after, a heat map."
 )
