@@ -8,7 +8,7 @@
     measured | kept | verified | failed -> in_progress (reverting) -> rolled_back | failed
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -22,7 +22,7 @@ from actuators.records import (
     Mode,
     ReasonCode,
 )
-from detectors.records import Alert
+from detectors.records import Alert, Detection
 
 Hash = Callable[[DecisionEvent], str]
 
@@ -44,7 +44,8 @@ class Stage(StrEnum):
 UNDER_WAY: Final = frozenset(
     {Stage.READY, Stage.WRITING, Stage.MEASURING, Stage.CONCLUDING, Stage.REVERTING}
 )
-RETRYABLE: Final = frozenset({Event.SKIPPED_CONFLICT, Event.SKIPPED_COOLDOWN, Event.SKIPPED_STALE})
+_RETRYABLE: Final = frozenset({Event.SKIPPED_CONFLICT, Event.SKIPPED_COOLDOWN, Event.SKIPPED_STALE})
+_DECISIONS_PER_ALERT: Final = 20
 
 _REVERTING: Final = frozenset(
     {ReasonCode.EFFECT_WORSE, ReasonCode.REVERTED_BY_PERSON, ReasonCode.RECOVERED}
@@ -189,8 +190,19 @@ class Decision:
         return hashed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What a decision is about that answers no alert: traffic that jobs announced."""
+
+    cell: str
+    component: str
+    cause: str = "placement"
+    alert_id: str = ""
+    evidence: tuple[Detection, ...] = ()
+
+
 def begin(
-    alert: Alert,
+    alert: Alert | Review,
     *,
     decision_id: str,
     event: Event,
@@ -231,6 +243,16 @@ def begin(
 def decision_id(alert_id: str, ordinal: int) -> str:
     """Return the id of the ``ordinal``-th decision (from 1) about an alert."""
     return f"{alert_id}-{ordinal}"
+
+
+def may_be_decided_again(decided: Sequence[Decision], *, passing: Container[ReasonCode]) -> bool:
+    """Tell whether the last decision about an alert ended for a reason that may have passed."""
+    last = decided[-1].last
+    return (
+        len(decided) < _DECISIONS_PER_ALERT
+        and (last.event in _RETRYABLE or last.event is Event.NOTHING)
+        and last.reason_code in passing
+    )
 
 
 def chain_fault(events: Sequence[DecisionEvent], hash_of: Hash) -> str | None:

@@ -18,7 +18,7 @@ class Situation:
     Attributes
     ----------
     alert_sent_ns
-        When the alert was put on its topic; for one that stands since, when that was last known.
+        When it was last told that the alert stands; None = the action answers none.
     objective_received_ns
         Collector's time of the newest reading of the objective; None = there is none.
     acted_ns
@@ -32,7 +32,7 @@ class Situation:
     """
 
     now_ns: int
-    alert_sent_ns: int
+    alert_sent_ns: int | None
     objective: str
     objective_received_ns: int | None
     acted_ns: Mapping[str, int] = field(default_factory=dict)
@@ -122,6 +122,8 @@ def _enabled(_: Proposal, __: Situation, config: GuardConfig) -> _Told:
 
 
 def _alert_fresh(_: Proposal, situation: Situation, config: GuardConfig) -> _Told:
+    if situation.alert_sent_ns is None:
+        return "it answers no alert", None, ReasonCode.WITHIN_POLICY
     age = (situation.now_ns - situation.alert_sent_ns) / 1e9
     told = f"alert is {max(age, 0.0):.1f} s old, at most {config.stale_seconds:g} s"
     stale = age > config.stale_seconds

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from actuators import adjust_batch, reassign, reroute
+from actuators import adjust_batch, move_flows, reassign, reroute
 from actuators.arbiter import pick
 from actuators.policy import Answer, answers
 from actuators.ports import ActuationError, Fabric, Jobs, ServingPool, TransientActuationError
@@ -15,6 +15,7 @@ from cluster import component as names
 from detectors.records import Alert
 
 _KINDS = {
+    Answer.MOVE_FLOWS: ActionKind.REROUTE,
     Answer.DRAIN_LINK: ActionKind.REROUTE,
     Answer.LESS_FOR_THE_SLOW_RANK: ActionKind.ADJUST_BATCH,
     Answer.FEWER_REQUESTS_AT_ONCE: ActionKind.ADJUST_BATCH,
@@ -117,6 +118,8 @@ async def _ask(way: Answer, q: Question) -> Proposal | Refusal | None:
     """Return the actuator's answer; None when it does not apply to such a component."""
     try:
         match way:
+            case Answer.MOVE_FLOWS:
+                return _move_flows(q)
             case Answer.DRAIN_LINK:
                 return await _drain(q)
             case Answer.LESS_FOR_THE_SLOW_RANK:
@@ -136,9 +139,26 @@ async def _ask(way: Answer, q: Question) -> Proposal | Refusal | None:
         )
 
 
+def _move_flows(q: Question) -> Proposal | Refusal | None:
+    link = reroute.link_of(q.alert.component, q.view.topology)
+    if link is None or not q.view.topology.source_port_rules:
+        return None
+    if q.ports.jobs is None:
+        return _no_port(Answer.MOVE_FLOWS, q.alert, "there is no job channel")
+    speed, told = reroute.speed_ratio(q.alert, None, q.view)
+    if speed is None:
+        return _no_port(Answer.MOVE_FLOWS, q.alert, "nothing tells how slow the link is")
+    return move_flows.off_link(link, speed, told, view=q.view, action_id=q.action_id)
+
+
 async def _drain(q: Question) -> Proposal | Refusal:
     if q.ports.fabric is None:
         return _no_port(Answer.DRAIN_LINK, q.alert, "no switch may be written to")
+    link = reroute.link_of(q.alert.component, q.view.topology)
+    pinned = 0 if link is None else move_flows.pinned_on(link, q.view)
+    if pinned:
+        reason = f"{pinned} flows cross the link by their source ports: weights move none of them"
+        return _no_port(Answer.DRAIN_LINK, q.alert, reason)
     return await reroute.plan(
         q.alert,
         view=q.view,

@@ -10,6 +10,7 @@ from detectors.records import Cause
 class Answer(StrEnum):
     """A way to answer; what is not listed for a cause is answered by nothing."""
 
+    MOVE_FLOWS = "move_flows"
     DRAIN_LINK = "drain_link"
     LESS_FOR_THE_SLOW_RANK = "less_for_the_slow_rank"
     FEWER_REQUESTS_AT_ONCE = "fewer_requests_at_once"
@@ -19,7 +20,7 @@ class Answer(StrEnum):
 _SLOW_GPU: Final = (Answer.LESS_FOR_THE_SLOW_RANK, Answer.FEWER_REQUESTS_AT_ONCE)
 
 ANSWERS: Final[Mapping[Cause, tuple[Answer, ...]]] = {
-    Cause.LINK_DEGRADED: (Answer.DRAIN_LINK,),
+    Cause.LINK_DEGRADED: (Answer.MOVE_FLOWS, Answer.DRAIN_LINK),
     Cause.SLOW_GPU_THERMAL: _SLOW_GPU,
     Cause.SLOW_GPU_POWER: _SLOW_GPU,
     Cause.SLOW_GPU_CLOCK: _SLOW_GPU,

@@ -48,6 +48,7 @@ class ReasonCode(StrEnum):
     """Why an event happened, as data; append-only."""
 
     ALERT_ANSWERED = "alert_answered"
+    ANNOUNCED = "announced"
     NO_ACTUATOR = "no_actuator"
     NO_PROPOSAL = "no_proposal"
     NO_GAIN = "no_gain"

@@ -148,7 +148,7 @@ def _gain(
     A synchronous job waits for its slowest path: a path's time is its share of the group's
     traffic over what is left of its speed.
     """
-    speed, basis = _speed_ratio(alert, crossing, view)
+    speed, basis = speed_ratio(alert, crossing, view)
     if speed is None:
         return None, "neither rates nor the job's communication tell how slow the link is"
     route = crossing.route
@@ -175,10 +175,14 @@ def _slowest(shares: Mapping[str, float], degraded: str, speed: float) -> float:
     )
 
 
-def _speed_ratio(alert: Alert, crossing: Crossing, view: View) -> tuple[float | None, str]:
-    """Return what is left of the link's speed: the lowest of what three witnesses say."""
+def speed_ratio(alert: Alert, crossing: Crossing | None, view: View) -> tuple[float | None, str]:
+    """Return what is left of the link's speed: the lowest of what three witnesses say.
+
+    Without a crossing there are no siblings to ask.
+    """
+    siblings = None if crossing is None else _against_siblings(crossing, view)
     told = {
-        "its rate against its siblings": _against_siblings(crossing, view),
+        "its rate against its siblings": siblings,
         "its own rate before": _against_itself(alert),
         "the job's communication time before": _against_communication(alert, view),
     }

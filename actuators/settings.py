@@ -76,6 +76,8 @@ class RerouteConfig(Config):
     hold_down_seconds
         How long a link must be well before its traffic comes back; doubled for every return
         within the last ``flap_memory_seconds``, which is also the longest hold-down.
+    least_placement_gain_ratio
+        Announced flows are placed together when a job's step gains at least this much.
     """
 
     drained_weight_share: float = Field(default=0.05, ge=0.0, lt=1.0)
@@ -83,6 +85,7 @@ class RerouteConfig(Config):
     commit_rollback_seconds: PositiveFloat = 60.0
     hold_down_seconds: PositiveFloat = 300.0
     flap_memory_seconds: PositiveFloat = 14_400.0
+    least_placement_gain_ratio: float = Field(default=0.02, gt=0.0, lt=1.0)
 
     @property
     def drained_weight(self) -> int:

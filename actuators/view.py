@@ -64,6 +64,7 @@ class Job:
 
     component: str
     ranks: tuple[Rank, ...]
+    cell: str = ""
     collectives: tuple[Collective, ...] = ()
     priority: int = 0
 

@@ -121,6 +121,7 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
     was_placed = work.plane >= 0
     if ((capacity == 0.0) & (load > 0.0)).any():
         work.strand(load)
+    free = placement.flows.steerable[placement.flow]
     loose = np.flatnonzero((work.plane < 0) & ~placement.is_local).astype(np.int32)
     loose = loose[np.argsort(-work.bits[loose], kind="stable")]
     work.fill(loose, load, capacity)
@@ -131,7 +132,7 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
     bound = placement.bound.level
     if busiest <= bound * (1.0 + _SLACK):
         return
-    work.relieve(loose, load, target=bound, most_moves=4 * len(loose))
-    staying = np.flatnonzero(was_placed).astype(np.int32)
+    work.relieve(loose[free[loose]], load, target=bound, most_moves=4 * len(loose))
+    staying = np.flatnonzero(was_placed & free).astype(np.int32)
     most = int(most_moved_share * len(work.plane))
     work.relieve(staying, load, target=bound, most_moves=most)

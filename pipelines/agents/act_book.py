@@ -130,7 +130,7 @@ class Book:
         self,
         view: View,
         *,
-        alert_sent_ns: int,
+        alert_sent_ns: int | None,
         objective: str,
         objective_received_ns: int | None,
         besides: str = "",

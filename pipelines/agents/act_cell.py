@@ -6,13 +6,21 @@ from dataclasses import dataclass, field
 import structlog
 
 from actuators import guard
-from actuators.decision import RETRYABLE, Decision, Stage, begin, decision_id
-from actuators.planner import Plan, Question, Settings, plan
+from actuators.decision import (
+    Decision,
+    Review,
+    Stage,
+    begin,
+    decision_id,
+    may_be_decided_again,
+)
+from actuators.planner import Plan, Question, plan
 from actuators.proposal import proposal_of
 from actuators.records import Approval, Event, Mode, ReasonCode
 from detectors.records import Alert, AlertState
 from pipelines.agents.act_book import Book
 from pipelines.agents.act_execute import Execution, unmeasured
+from pipelines.agents.act_placement import Placing
 from pipelines.agents.act_recover import recovered
 from pipelines.messages.decisions import event_hash
 
@@ -32,7 +40,6 @@ _PASSING = frozenset(
 )
 _PATIENCE_NS = 10_000_000_000
 _AGAIN_NS = 10_000_000_000
-_DECISIONS_PER_ALERT = 20
 
 
 @dataclass(slots=True)
@@ -115,10 +122,29 @@ class Cell:
             for decision, reason in recovered(self.book, self.execution.config):
                 self.execution.revert(decision, ReasonCode.RECOVERED, reason, "trimtab")
             await self._look_again()
+            self._place_jobs()
 
     async def close(self) -> None:
         await self.execution.close()
         self.book.journal.close()
+
+    def _place_jobs(self) -> None:
+        """Place what jobs announced, all flows together, once for each set of jobs."""
+        placing = Placing(self.book, self.execution)
+        due = placing.due()
+        if due is None:
+            return
+        review, this_id, objective = due
+        found = placing.plan(this_id, objective)
+        if found.proposal is None:
+            self.book.add(self._begun(review, this_id, found, Event.NOTHING))
+            return
+        decision = self._begun(review, this_id, found, Event.PROPOSED)
+        permit = self._permit(decision, found=found)
+        if permit.refused is not None and permit.reason_code in _PASSING:
+            return
+        self.book.add(decision)
+        self._go(decision, permit)
 
     async def _look_again(self) -> None:
         now_ns = self.book.clock.now_ns()
@@ -128,7 +154,7 @@ class Cell:
             decided = self.book.of_alert(alert.alert_id)
             if not decided:
                 await self._decide(alert, ordinal=1)
-            elif _may_be_decided_again(decided):
+            elif may_be_decided_again(decided, passing=_PASSING):
                 asked_ns = self._asked_ns.get(alert.alert_id, decided[-1].last.at_ns)
                 if now_ns - asked_ns >= _AGAIN_NS:
                     await self._decide(alert, ordinal=len(decided) + 1)
@@ -148,7 +174,7 @@ class Cell:
                 alert=alert,
                 view=self.execution.view,
                 ports=self.execution.drivers.ports,
-                settings=self._settings(),
+                settings=self.execution.settings,
                 action_id=f"{this_id}-action",
             )
         )
@@ -169,7 +195,7 @@ class Cell:
         age_ns = now_ns - self.book.heard_ns.get(alert_id, 0)
         return age_ns <= self.execution.config.stale_seconds * 1e9
 
-    def _begun(self, alert: Alert, this_id: str, found: Plan, event: Event) -> Decision:
+    def _begun(self, alert: Alert | Review, this_id: str, found: Plan, event: Event) -> Decision:
         config = self.execution.config
         proposal = found.proposal
         mode = config.mode if proposal is None else guard.mode_of(proposal, config)
@@ -205,7 +231,7 @@ class Cell:
         newest = self.execution.feed.readings(component).newest
         situation = self.book.situation(
             self.execution.view,
-            alert_sent_ns=self.book.heard_ns.get(alert_id, 0),
+            alert_sent_ns=self.book.heard_ns.get(alert_id, 0) if alert_id else None,
             objective=component,
             objective_received_ns=None if newest is None else newest.received_ns,
             besides=decision.decision_id,
@@ -278,21 +304,3 @@ class Cell:
                     ReasonCode.ALERT_RESOLVED,
                     "the alert was resolved before anybody decided",
                 )
-
-    def _settings(self) -> Settings:
-        config = self.execution.config
-        return Settings(
-            reroute=config.reroute,
-            reassign=config.reassign,
-            adjust_batch=config.adjust_batch,
-            objectives=config.objectives,
-        )
-
-
-def _may_be_decided_again(decided: list[Decision]) -> bool:
-    last = decided[-1].last
-    return (
-        len(decided) < _DECISIONS_PER_ALERT
-        and (last.event in RETRYABLE or last.event is Event.NOTHING)
-        and last.reason_code in _PASSING
-    )

@@ -11,6 +11,7 @@ from actuators.carry_out import Hands, Outcome, Pause, bring_about, take_back
 from actuators.decision import Decision, Stage
 from actuators.effect import Baseline, as_effect, baseline, measure, of_effect
 from actuators.guard import Permit
+from actuators.planner import Settings
 from actuators.ports import ActuationError
 from actuators.records import Action, Effect, Event, ReasonCode, Verdict
 from actuators.settings import ObjectiveConfig
@@ -50,6 +51,16 @@ class Execution:
     flush: Callable[[], Awaitable[None]]
     pause: Pause = asyncio.sleep
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the actuators, as planning takes them."""
+        return Settings(
+            reroute=self.config.reroute,
+            reassign=self.config.reassign,
+            adjust_batch=self.config.adjust_batch,
+            objectives=self.config.objectives,
+        )
 
     def objective(self, decision: Decision) -> ObjectiveConfig | None:
         """Return what a decision is judged by, as the configuration has it now."""

@@ -11,6 +11,7 @@ def job_of(event: jobs_pb2.JobEvent) -> Job:
     return Job(
         component=f"job/{event.job_id}",
         ranks=tuple(_rank_of(rank) for rank in told.ranks),
+        cell=event.cell,
         collectives=tuple(collective_of(collective) for collective in told.collectives),
         priority=told.priority,
     )

@@ -80,7 +80,9 @@ def test_jobs_come_and_go():
     taking.take_job(event)
     assert taking.jobs == {
         "job/train": Job(
-            component="job/train", ranks=(Rank(rank=0, gpu="gpu/h1:G1", micro_batches=8),)
+            component="job/train",
+            ranks=(Rank(rank=0, gpu="gpu/h1:G1", micro_batches=8),),
+            cell="pod1",
         )
     }
     event.event = "left"

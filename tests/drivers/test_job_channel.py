@@ -24,6 +24,7 @@ class Channel(jobs_pb2_grpc.JobChannelServicer):
 
     def __init__(self):
         self.batches = [8, 8]
+        self.ports = [0, 50_000]
         self.stepped = True
         self.state = "applied"
         self.directives = []
@@ -32,7 +33,14 @@ class Channel(jobs_pb2_grpc.JobChannelServicer):
         await self._check(context)
         if request.job_id != "train":
             await context.abort(grpc.StatusCode.NOT_FOUND, "no such job")
-        ranks = [jobs_pb2.Rank(rank=r, micro_batches=8) for r in range(2)]
+        ranks = [
+            jobs_pb2.Rank(
+                rank=r,
+                micro_batches=8,
+                connections=[jobs_pb2.Connection(peer=1 - r, source_port=self.ports[r])],
+            )
+            for r in range(2)
+        ]
         step = jobs_pb2.StepReport(rank_micro_batches=self.batches if self.stepped else [])
         return jobs_pb2.JobState(
             announcement=jobs_pb2.JobAnnouncement(job_id="train", ranks=ranks),
@@ -44,8 +52,9 @@ class Channel(jobs_pb2_grpc.JobChannelServicer):
         await self._check(context)
         self.directives.append(request.directive)
         if self.state == "applied":
+            kept = self.ports if request.directive.parameter == "source_port" else self.batches
             for value in request.directive.values:
-                self.batches[value.rank] = int(value.value)
+                kept[value.rank] = int(value.value)
         return jobs_pb2.DirectiveResult(state=self.state, detail="said the job")
 
     async def _check(self, context):
@@ -116,3 +125,28 @@ async def test_channel_that_is_away_is_a_passing_failure():
     with pytest.raises(TransientActuationError, match="UNAVAILABLE"):
         await driver.micro_batches("job/train")
     await driver.close()
+
+
+async def test_source_ports_travel_in_a_directive_of_their_own_and_are_read_back():
+    port = Change(
+        target="job/train",
+        path="source_port[rank=0][connection=0]",
+        from_value="0",
+        to_value="49160",
+    )
+    changes = (*CHANGES, port)
+    channel = Channel()
+    async with running(channel) as driver:
+        assert (await driver.read([port])) == {("job/train", port.path): "0"}
+        await driver.write(changes)
+        found = await driver.read(changes)
+    assert found == {(c.target, c.path): c.to_value for c in changes}
+    assert [d.parameter for d in channel.directives] == ["micro_batches", "source_port"]
+    assert len({d.directive_id for d in channel.directives}) == 2
+
+
+async def test_parameter_that_no_job_has_is_refused():
+    odd = Change(target="job/train", path="colour[rank=0]", from_value="", to_value="1")
+    async with running(Channel()) as driver:
+        with pytest.raises(PermanentActuationError, match="has no 'colour"):
+            await driver.write([odd])
