@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from actuators.placement.certificate import bound_after
 from actuators.placement.layers import NONE
-from actuators.placement.place import Work
 from actuators.placement.placement import Known, Placement
 from actuators.placement.split import split
+from actuators.placement.work import Work
 from cluster.fabric import Fabric
 from cluster.flows import Flows
 

@@ -8,7 +8,6 @@ bipartite multigraphs", International Journal of Computer and Information Scienc
 345-355. D. de Werra, "Equitable colorations of graphs", RIRO 5 (1971), 3-8.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,10 +15,11 @@ from numpy.typing import NDArray
 
 from actuators.placement.certificate import bound_of, demands
 from actuators.placement.hashing import hashed
-from actuators.placement.kernels import colouring, searching
+from actuators.placement.kernels import colouring
 from actuators.placement.layers import NONE, Ends, Layers, ends_of, layers_of
 from actuators.placement.placement import Placement
 from actuators.placement.split import split
+from actuators.placement.work import Work
 from cluster.fabric import Fabric
 from cluster.flows import Flows
 
@@ -29,66 +29,6 @@ _MOST_SHARES: Final = 8
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-
-@dataclass(slots=True, kw_only=True)
-class Work:
-    """Sub-flows on their way to a placement; plane and core are written to."""
-
-    layers: Layers
-    ends: Ends
-    bits: Floats
-    plane: Ints
-    core: Ints
-
-    def relieve(self, order: Ints, load: Floats, *, target: float, most_moves: int) -> int:
-        """Move sub-flows off resources busier than ``target``; return how many moved."""
-        moved: int = searching(len(order)).relieve(
-            order,
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
-            load,
-            self.layers.capacity,
-            target,
-            most_moves,
-        )
-        return moved
-
-    def fill(self, order: Ints, load: Floats, capacity: Floats) -> None:
-        """Place sub-flows one after the other where there is most room."""
-        searching(len(order)).fill(
-            order,
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
-            load,
-            capacity,
-        )
-
-    def strand(self, load: Floats) -> int:
-        """Take sub-flows off paths that are dead, with what they load; return how many."""
-        stranded: int = searching(len(self.plane)).strand(
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
-            load,
-            self.layers.capacity,
-        )
-        return stranded
-
-    def load(self) -> Floats:
-        load = np.zeros(len(self.layers.capacity))
-        searching(len(self.plane)).load_of(
-            self.layers.shape, self.ends.columns, self.bits, self.plane, self.core, load
-        )
-        return load
 
 
 def place(
@@ -128,7 +68,7 @@ def place(
     kept = _kept_planes(found, bits, apart, free)
     _hash(work, np.flatnonzero(apart & ~free), kept, seed)
     order = _in_order(flows, flow, bits, np.flatnonzero(apart & free))
-    _colour(work, order, np.setdiff1d(_working_planes(found), kept))
+    spread_evenly(work, order, np.setdiff1d(_working_planes(found), kept))
     _repair(work, fabric, order)
     return Placement(
         fabric=fabric,
@@ -186,7 +126,7 @@ def _hash(work: Work, rows: NDArray[np.int64], kept: Ints, seed: int) -> None:
         work.core[across] = hashed(across, seed + 1, layers.cores)
 
 
-def _colour(work: Work, order: Ints, planes: Ints) -> None:
+def spread_evenly(work: Work, order: Ints, planes: Ints) -> None:
     """Spread sub-flows evenly over planes at every leaf, then over cores at every pod."""
     if not len(order) or not len(planes):
         return
