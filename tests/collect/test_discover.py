@@ -5,13 +5,15 @@ import tomllib
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import grpc
 import pytest
 import tomli_w
 from click.testing import CliRunner
 from gnmi_pb import gnmi_pb2 as gnmi
+from gnmi_pb import gnmi_pb2_grpc
 
 from cluster.consistency import Consistency
-from cluster.discovered import Hints, Neighbour, discover
+from cluster.discovered import Hints, Interface, Neighbour, discover
 from cluster.topology import Topology
 from pipelines.cli.main import main
 from pipelines.collect.discover import ask, report
@@ -193,3 +195,50 @@ def test_what_is_no_json_is_left_out():
         val=gnmi.TypedValue(json_val=b"{"),
     )
     assert texts([gnmi.Notification(update=[update])]) == {}
+
+
+class WithoutLldp(gnmi_pb2_grpc.gNMIServicer):
+    """A switch whose schema has interfaces and their speed, and nothing of LLDP."""
+
+    async def Capabilities(self, request, context):  # noqa: N802 - gRPC's name
+        return gnmi.CapabilityResponse(supported_encodings=[gnmi.JSON_IETF])
+
+    async def Get(self, request, context):  # noqa: N802 - gRPC's name
+        (path,) = request.path
+        if path.elem[-1].name != "port-speed":
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no such path")
+        value = (
+            b'{"interface": [{"name": "e1", "ethernet": {"state": {"port-speed": "SPEED_25GB"}}}]}'
+        )
+        update = gnmi.Update(
+            path=gnmi.Path(elem=[gnmi.PathElem(name="interfaces")]),
+            val=gnmi.TypedValue(json_ietf_val=value),
+        )
+        return gnmi.GetResponse(notification=[gnmi.Notification(update=[update])])
+
+
+async def test_a_switch_without_lldp_and_one_without_its_secret_are_told():
+    server = grpc.aio.server()
+    gnmi_pb2_grpc.add_gNMIServicer_to_server(WithoutLldp(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    target = {"name": "leaf1", "address": f"127.0.0.1:{port}", "cell": "c", "insecure": True}
+    secret = {"name": "leaf2", "username": "u", "password_file": "/none/gnmi.password"}
+    config = CollectConfig.model_validate(
+        {
+            "subscriptions": {"ports": {"paths": ["/interfaces"]}},
+            "gnmi": [
+                target | {"subscriptions": ["ports"]},
+                target | secret | {"subscriptions": ["ports"]},
+            ],
+        }
+    )
+    answers = await ask(config, same_path, timeout_seconds=10.0)
+    await server.stop(0)
+    (told,) = answers.reports
+    assert told.interfaces == (Interface(name="e1", bits_per_second=25e9),)
+    assert [(f.kind, f.component) for f in answers.findings] == [
+        ("no_answer", "switch/leaf2"),
+        ("no_lldp", "switch/leaf1"),
+    ]
+    assert "/none/gnmi.password: secret cannot be read" in answers.findings[0].text
