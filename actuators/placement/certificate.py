@@ -123,7 +123,7 @@ def demands(
     ``apart`` are those that need a path and have one.
     """
     leaves = _Kind(
-        whose="leaf",
+        whose="",
         switch=np.flatnonzero(layers.leaf_of >= 0),
         node_of_cable=layers.leaf_of[fabric.lower],
     )
@@ -148,7 +148,7 @@ def _pods(fabric: Fabric, layers: Layers) -> _Kind:
     pod_of[spine] = layers.pod_of_leaf[leaf]
     switch = np.zeros(layers.pods, dtype=np.int64)
     switch[pod_of[spine]] = spine
-    return _Kind(whose="the pod of spine", switch=switch, node_of_cable=pod_of[fabric.lower])
+    return _Kind(whose="the pod of ", switch=switch, node_of_cable=pod_of[fabric.lower])
 
 
 def bound_of(
@@ -167,7 +167,7 @@ def bound_of(
         level, node, words = _tightest(fabric, demand, cables)
         if level > best.level:
             name = fabric.switches[int(demand.switch[node])]
-            told = f"{demand.whose} {name} {demand.verb} {words}"
+            told = f"{demand.whose}{name} {demand.verb} {words}"
             best = Bound(level=level, component=f"switch/{name}", words=told)
     return best
 

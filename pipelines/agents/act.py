@@ -77,6 +77,7 @@ class Handlers:
         except ProtobufError as error:
             raise DecodeError("not_a_job_event", str(error)) from error
         self._worker.feed.take_job(event)
+        await self._worker.hold(event.cell)
 
     async def frame(self, message: Any) -> None:
         try:

@@ -67,6 +67,7 @@ class Worker:
             for event in history.jobs.values():
                 self.feed.take_job(event)
             told = {event.cell for event in history.events}
+            told |= {event.cell for event in history.jobs.values()}
             for cell in sorted(told | set(journaled_cells(self.state_dir))):
                 if self._owns(cell) and cell not in self.cells:
                     self._open(cell, history)
@@ -78,6 +79,11 @@ class Worker:
         if name not in self.cells:
             self._open(name, History())
         return self.cells[name]
+
+    async def hold(self, name: str) -> None:
+        """Look after a cell that nothing was decided about yet, where it is ours."""
+        if self._restored.is_set() and name and self._owns(name):
+            await self.cell(name)
 
     async def tick(self) -> None:
         """Let every cell go round; one that fails does not hold up the others."""

@@ -23,6 +23,13 @@ def _interrupted(_number: int, _frame: types.FrameType | None) -> None:
     show_default=True,
     help="Where the demo writes; emptied first.",
 )
+@click.option(
+    "--scenario",
+    type=click.Choice(["first_light", "network"]),
+    default="first_light",
+    show_default=True,
+    help="network: a job's hashed flows are placed together, then a link degrades and is mended.",
+)
 @click.option("--broker-url", default="embedded", show_default=True, help="Or kafka://host:port.")
 @click.option(
     "--settle-seconds",
@@ -37,9 +44,15 @@ def _interrupted(_number: int, _frame: types.FrameType | None) -> None:
     help="How long one degradation may take until its effect is known.",
 )
 def demo(
-    serve: bool, folder: Path, broker_url: str, settle_seconds: float, fault_seconds: float
+    *,
+    serve: bool,
+    folder: Path,
+    scenario: str,
+    broker_url: str,
+    settle_seconds: float,
+    fault_seconds: float,
 ) -> None:
-    """Run Trimtab on a simulated cluster with three hidden degradations."""
+    """Run Trimtab on a simulated cluster with hidden degradations."""
     from pipelines.demo.progress import Progress  # noqa: PLC0415
     from pipelines.demo.run import Demo  # noqa: PLC0415
     from pipelines.demo.stage import DemoFailedError  # noqa: PLC0415
@@ -51,6 +64,7 @@ def demo(
     story = Demo(
         folder,
         progress=Progress(sys.stdout),
+        scenario=scenario,
         broker_url=broker_url,
         settle_seconds=settle_seconds,
         fault_seconds=fault_seconds,

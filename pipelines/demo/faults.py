@@ -14,11 +14,38 @@ class Scripted:
     title: str
 
 
-SCRIPT = (
-    Scripted(kind="degraded_link", title="uplink: FEC errors rise, goodput falls, port stays up"),
-    Scripted(kind="slow_gpu", title="GPU throttles and drags its job"),
-    Scripted(kind="long_answers", title="answers get longer, decode starves"),
+_LINK = Scripted(
+    kind="degraded_link", title="uplink: FEC errors rise, goodput falls, port stays up"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """What happens on a simulated cluster, one thing after the other.
+
+    Attributes
+    ----------
+    places_jobs
+        The job's flows are hashed at first: they are to be placed together before the first fault.
+    mends
+        The last fault ends in the end: what was moved is to come back.
+    """
+
+    faults: tuple[Scripted, ...]
+    places_jobs: bool = False
+    mends: bool = False
+
+
+SCRIPTS = {
+    "first_light": Script(
+        faults=(
+            _LINK,
+            Scripted(kind="slow_gpu", title="GPU throttles and drags its job"),
+            Scripted(kind="long_answers", title="answers get longer, decode starves"),
+        )
+    ),
+    "network": Script(faults=(_LINK,), places_jobs=True, mends=True),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +56,7 @@ class Fault:
     component: str
     cause: str
     started_ns: int
+    fault_id: str = ""
 
 
 class Control:
@@ -51,13 +79,25 @@ class Control:
             component=told["component"],
             cause=told["cause"],
             started_ns=int(told["started_ns"]),
+            fault_id=told["fault_id"],
         )
 
-    def _request(self, path: str, body: dict[str, Any]) -> Any:
+    def end(self, fault: Fault) -> None:
+        """End a degradation.
+
+        Raises
+        ------
+        OSError
+            The simulator does not answer.
+        """
+        self._request(f"/faults/{fault.fault_id}", None)
+
+    def _request(self, path: str, body: dict[str, Any] | None) -> Any:
         request = urllib.request.Request(  # noqa: S310 - loopback URL of our own child
             self._url + path,
-            data=json.dumps(body).encode(),
+            data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
+            method="DELETE" if body is None else "POST",
         )
         with urllib.request.urlopen(request, timeout=10.0) as answer:  # noqa: S310
             return json.load(answer)

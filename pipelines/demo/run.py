@@ -7,15 +7,16 @@ from pathlib import Path
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import Error
 
+from actuators.records import Event
 from pipelines.config.load import Loaded, read_secret
 from pipelines.config.running import with_running_services
-from pipelines.demo.faults import SCRIPT, Control, Fault, Scripted
+from pipelines.demo.faults import SCRIPTS, Control, Fault, Scripted
 from pipelines.demo.progress import Progress
 from pipelines.demo.receiver import Receiver
 from pipelines.demo.settings import free_ports, write_tokens
 from pipelines.demo.stage import DemoFailedError, Stage
 from pipelines.demo.table import Outcome, table
-from pipelines.demo.watch import Watch
+from pipelines.demo.watch import Story, Watch
 from pipelines.facts import Facts
 from pipelines.storage.client import connect
 
@@ -42,6 +43,7 @@ class Demo:
         folder: Path,
         *,
         progress: Progress,
+        scenario: str = "first_light",
         broker_url: str = "embedded",
         settle_seconds: float,
         fault_seconds: float,
@@ -51,10 +53,14 @@ class Demo:
         self._settle_seconds = settle_seconds
         self._fault_seconds = fault_seconds
         self._ports = free_ports()
-        self._stage = Stage(self._folder, self._ports, broker_url=broker_url)
+        self._script = SCRIPTS[scenario]
+        self._stage = Stage(self._folder, self._ports, scenario=scenario, broker_url=broker_url)
 
     def run(self, *, serve: bool) -> bool:
         """Return True when every fault was found, acted on and improved.
+
+        On a cluster where flows are placed together this must have helped, too, and a mended link
+        must have got its flows back.
 
         With ``serve`` everything keeps running after the table, until it is interrupted.
 
@@ -69,7 +75,7 @@ class Demo:
         receiver = Receiver(port=self._ports.webhook, secret=secret)
         receiver.start()
         try:
-            outcomes = self._carry_out(receiver)
+            held = self._carry_out(receiver)
             if serve:
                 self._progress.say("everything keeps running; Ctrl-C ends it")
                 with suppress(KeyboardInterrupt):
@@ -77,30 +83,52 @@ class Demo:
         finally:
             self._stage.stop()
             receiver.stop()
-        return all(outcome.holds for outcome in outcomes)
+        return held
 
-    def _carry_out(self, receiver: Receiver) -> list[Outcome]:
+    def _carry_out(self, receiver: Receiver) -> bool:
         self._progress.say("starting the simulated cluster")
         self._stage.start_simulator()
         self._progress.say("starting trimtab up: broker, database, every process")
         loaded = with_running_services(self._stage.start_trimtab())
         with closing(connect(loaded)) as database:
-            self._settle(database)
-            outcomes = [self._one(scripted, Facts(database)) for scripted in SCRIPT]
+            facts = Facts(database)
+            placed = self._settle(database, facts)
+            outcomes = [self._one(scripted, facts) for scripted in self._script.faults]
+            mended = not self._script.mends or self._mend(outcomes[-1], facts)
             self._progress.show("")
             self._progress.show(table(outcomes, first_ns=outcomes[0].fault.started_ns))
-            self._progress.show(self._other_alerts(Facts(database), outcomes))
+            self._progress.show(self._other_alerts(facts, outcomes))
         self._progress.show(self._places(loaded, outcomes, receiver))
-        return outcomes
+        return placed and mended and all(outcome.holds for outcome in outcomes)
 
-    def _settle(self, database: Client) -> None:
+    def _settle(self, database: Client, facts: Facts) -> bool:
+        """Let baselines be learned; return whether jobs were placed well, where they are to be."""
         self._progress.say(f"settling for {self._settle_seconds:.0f} s: baselines are learned")
+        placing = Story(facts, "placement", Event.KEPT)
 
         def tell() -> bool:
+            for line in placing.news() if self._script.places_jobs else ():
+                self._progress.say(f"  {line}")
             self._progress.pulse(f"  {_recorded(database)} samples recorded")
             return False
 
         self._stage.wait(self._settle_seconds, tell)
+        return placing.improved or not self._script.places_jobs
+
+    def _mend(self, outcome: Outcome, facts: Facts) -> bool:
+        """End the fault; return whether what was moved came back."""
+        self._progress.say(f"mended: {outcome.fault.component}")
+        Control(self._stage.control_url).end(outcome.fault)
+        story = Story(facts, outcome.fault.cause, Event.ROLLED_BACK)
+        story.news()
+
+        def follow() -> bool:
+            for line in story.news():
+                self._progress.say(f"  {line}")
+            self._progress.pulse("  waiting")
+            return story.ended
+
+        return self._stage.wait(self._fault_seconds, follow)
 
     def _one(self, scripted: Scripted, facts: Facts) -> Outcome:
         fault = self._inject(scripted)

@@ -85,6 +85,7 @@ def _config(inventory: dict[str, Any], ports: Ports, broker_url: str) -> dict[st
             "objectives": inventory["objectives"],
             "serving": inventory["serving"],
             "effect": {"settle_seconds": 6.0, "window_seconds": 20.0},
+            "reroute": {"hold_down_seconds": 15.0},
         },
         "webhooks": [
             {

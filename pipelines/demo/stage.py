@@ -18,7 +18,8 @@ class DemoFailedError(Exception):
 class Stage:
     """Two children that are kept running: the simulator, and ``trimtab up``."""
 
-    def __init__(self, folder: Path, ports: Ports, *, broker_url: str) -> None:
+    def __init__(self, folder: Path, ports: Ports, *, scenario: str, broker_url: str) -> None:
+        self._scenario = scenario
         self._folder = folder
         self._ports = ports
         self._broker_url = broker_url
@@ -34,7 +35,7 @@ class Stage:
         return url
 
     def start_simulator(self) -> None:
-        argv = [sys.executable, "-m", "simulator", "--scenario", "first_light", "--resume"]
+        argv = [sys.executable, "-m", "simulator", "--scenario", self._scenario, "--resume"]
         argv += ["--state-dir", str(self._folder / "simulator")]
         argv += ["--inventory", str(self.inventory_path)]
         argv += ["--job-channel", f"127.0.0.1:{self._ports.job_channel}"]

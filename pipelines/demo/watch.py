@@ -15,6 +15,46 @@ _ENDED = frozenset({Event.KEPT, Event.ROLLED_BACK, Event.FAILED, Event.REJECTED}
 
 
 @dataclass(slots=True)
+class Story:
+    """Follows one decision through the database, and tells each of its events once.
+
+    Parameters
+    ----------
+    cause
+        Of the decision, which is the newest of its kind.
+    last
+        With which event it has ended.
+    """
+
+    facts: Facts
+    cause: str
+    last: Event
+    event: DecisionEvent | None = None
+
+    def news(self) -> list[str]:
+        """Return what has become known since the last call; empty while the database is away."""
+        try:
+            about = [d for d in self.facts.decisions() if d.cause == self.cause]
+            if not about:
+                return []
+            events = self.facts.events(about[0].decision_id)
+        except Error:
+            return []
+        known = 0 if self.event is None else self.event.sequence
+        self.event = events[-1]
+        return [f"{e.event}: {e.reason}" for e in events if e.sequence > known]
+
+    @property
+    def ended(self) -> bool:
+        return self.event is not None and self.event.event is self.last
+
+    @property
+    def improved(self) -> bool:
+        effect = None if self.event is None else self.event.effect
+        return self.ended and effect is not None and effect.verdict is Verdict.IMPROVED
+
+
+@dataclass(slots=True)
 class Watch:
     """Follows one fault through the database, and tells each thing once."""
 

@@ -98,3 +98,11 @@ async def test_what_does_not_decode_is_a_dead_letter_and_the_next_goes_on(app, t
 
 def pb_job():
     return jobs_pb2.JobEvent(job_id="train", cell="pod1", event="joined").SerializeToString()
+
+
+async def test_cell_of_a_job_is_looked_after_before_there_is_any_alert(tmp_path):
+    world = World(tmp_path, mode=Mode.AUTO)
+    await world.worker.assign({0})
+    assert world.worker.cells == {}
+    await Handlers(world.worker).job(Message(pb_job()))
+    assert list(world.worker.cells) == ["pod1"]
