@@ -8,9 +8,12 @@ the new ones, both confirmed, on the same fabric with the same traffic.
 """
 
 import asyncio
+import contextlib
+import math
+import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from actuators.carry_out import inverse
 from actuators.records import Change
@@ -38,8 +41,8 @@ from tests.forwarding.kills import (
 from tests.forwarding.lab import RunningLab, Traffic, hands, placed, running_lab, totals
 
 MOVES = 32
-ROUNDS = 100
-BASELINE_ROUNDS = 20
+ROUNDS = 200
+BASELINE_ROUNDS = 100
 PACKETS_PER_SECOND = 200.0  # of each flow
 BUSY = ["Ethernet49"]
 OTHERS = ["Ethernet50", "Ethernet51", "Ethernet52"]
@@ -52,10 +55,11 @@ def rows() -> list[Row]:
     if reason:
         print(f"forwarding is not measured: {reason}")
         return []
-    with running_lab() as lab:
-        times, harm = asyncio.run(_moved(lab, naive=False, rounds=ROUNDS))
-    with running_lab() as lab:
-        plain_times, plain_harm = asyncio.run(_moved(lab, naive=True, rounds=BASELINE_ROUNDS))
+    with _priority():
+        with running_lab() as lab:
+            times, harm = asyncio.run(_moved(lab, naive=False, rounds=ROUNDS))
+        with running_lab() as lab:
+            plain_times, plain_harm = asyncio.run(_moved(lab, naive=True, rounds=BASELINE_ROUNDS))
     with running_lab() as lab:
         tried, bad, lost = asyncio.run(_killed(lab))
     told = f"{len(times)} events of {MOVES} moves, {harm['sent']} packets"
@@ -103,9 +107,20 @@ def rows() -> list[Row]:
     ]
 
 
+@contextlib.contextmanager
+def _priority() -> Iterator[None]:
+    """Go before what else the machine does, where that is permitted: it is not what is measured."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 def _p99(times: Sequence[float]) -> float:
-    ordered = sorted(times)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+    return sorted(times)[math.ceil(len(times) * 0.99) - 1]
 
 
 async def _moved(

@@ -19,7 +19,7 @@ from simulator.linux.compiled import Compiled, compiled
 from simulator.linux.configuration import LabConfiguration, Value
 from simulator.linux.kernel import Kernel
 from simulator.linux.shape import Shape
-from simulator.linux.tree import configured_leaves, leaves_of
+from simulator.linux.tree import configured_leaves, live_leaves
 
 _TICK_NS: Final = 1_000_000
 _MODELS: Final = (
@@ -55,6 +55,7 @@ class LabDevice:
     commits: Commits
     reroute: Reroute
     up: set[str] = field(default_factory=set)
+    _live: list[Leaf] = field(default_factory=list)
     _configured: list[Leaf] = field(default_factory=list)
     _configured_of: Mapping[Elems, Value] | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -77,17 +78,18 @@ class LabDevice:
         return compiled(self.shape, self.switch, self.configuration.values)
 
     def leaves(self) -> Sequence[Leaf]:
-        now = leaves_of(
-            self.shape,
-            self.switch,
-            self.configuration,
-            counters=self.kernel.counters(),
-            up=self.up,
-        )
+        if not self._live:
+            self._live = live_leaves(
+                self.shape,
+                self.switch,
+                self.configuration,
+                counters=self.kernel.counters,
+                up=lambda: self.up,
+            )
         if self._configured_of is not self.configuration.values:
             self._configured = configured_leaves(self.shape, self.switch, self.configuration)
             self._configured_of = self.configuration.values
-        return [*now, *self._configured]
+        return [*self._live, *self._configured]
 
     async def change(self, request: gnmi_pb2.SetRequest) -> None:
         async with self._lock:

@@ -1,23 +1,24 @@
 """The leaves of a lab switch: what is configured, and what the kernel counts."""
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Final
 
 from simulator.gnmi.paths import Elem, Elems, elem, elems
-from simulator.gnmi.tree import Leaf, LeafType, LeafValue
+from simulator.gnmi.tree import Leaf, LeafType, LeafValue, Read
 from simulator.linux.configuration import SCHEMA, LabConfiguration, Value
 from simulator.linux.kernel import Counters
 from simulator.linux.shape import Shape
 
+# In the order of `Counters`.
 _COUNTERS: Final = (
-    ("in-octets", "in_octets"),
-    ("in-pkts", "in_pkts"),
-    ("in-errors", "in_errors"),
-    ("in-discards", "in_discards"),
-    ("out-octets", "out_octets"),
-    ("out-pkts", "out_pkts"),
-    ("out-errors", "out_errors"),
-    ("out-discards", "out_discards"),
+    "in-octets",
+    "in-pkts",
+    "in-errors",
+    "in-discards",
+    "out-octets",
+    "out-pkts",
+    "out-errors",
+    "out-discards",
 )
 _TYPES: Final[Mapping[str, LeafType]] = {
     "sequence-id": "uint32",
@@ -28,18 +29,18 @@ _TYPES: Final[Mapping[str, LeafType]] = {
 }
 
 
-def leaves_of(
+def live_leaves(
     shape: Shape,
     switch: str,
     configuration: LabConfiguration,
     *,
-    counters: Mapping[str, Counters],
-    up: Set[str],
+    counters: Callable[[], Mapping[str, Counters]],
+    up: Callable[[], Set[str]],
 ) -> list[Leaf]:
-    """Return the leaves of a switch and its ports with their values as they are now."""
-    leaves = [_leaf(elems("system"), ("state", "hostname"), "string", switch)]
+    """Return the leaves of a switch and its ports; each is read as it is when it is asked for."""
+    leaves = [_leaf(elems("system"), ("state", "hostname"), "string", lambda: switch)]
     for interface in shape.interfaces(switch):
-        leaves += _interface(interface, configuration.values, counters, is_up=interface in up)
+        leaves += _interface(interface, configuration, counters, up)
     return leaves
 
 
@@ -49,7 +50,7 @@ def configured_leaves(shape: Shape, switch: str, configuration: LabConfiguration
     What can be configured is among them though it has no value yet: it is valid to ask for it.
     """
     leaves: list[Leaf] = [
-        _leaf(elems(*names.split("/")[1:-1]), (names.rpartition("/")[2],), "string", None)
+        _leaf(elems(*names.split("/")[1:-1]), (names.rpartition("/")[2],), "string", _fixed(None))
         for names in SCHEMA
         if configuration.knows(elems(*names.split("/")[1:]))
     ]
@@ -59,29 +60,42 @@ def configured_leaves(shape: Shape, switch: str, configuration: LabConfiguration
     for path, value in sorted(told):
         entry = _entry_of(path)
         names = tuple(e.name for e in path[len(entry) :])
-        leaves.append(_leaf(entry, names, _TYPES.get(names[-1], "string"), value))
+        leaves.append(_leaf(entry, names, _TYPES.get(names[-1], "string"), _fixed(value)))
     return leaves
 
 
 def _interface(
-    name: str, values: Mapping[Elems, Value], counters: Mapping[str, Counters], *, is_up: bool
+    name: str,
+    configuration: LabConfiguration,
+    counters: Callable[[], Mapping[str, Counters]],
+    up: Callable[[], Set[str]],
 ) -> Iterator[Leaf]:
     entry = (Elem("interfaces"), elem("interface", name=name))
-    enabled = values.get((*entry, *elems("config", "enabled")), True)
-    status: list[tuple[tuple[str, str], LeafType, LeafValue]] = [
-        (("config", "name"), "string", name),
-        (("config", "enabled"), "bool", enabled),
-        (("state", "name"), "string", name),
-        (("state", "admin-status"), "enum", "UP" if enabled else "DOWN"),
-        (("state", "oper-status"), "enum", "UP" if is_up else "DOWN"),
+    enabled = (*entry, *elems("config", "enabled"))
+
+    def is_on() -> bool:
+        return configuration.values.get(enabled, True) is True
+
+    status: list[tuple[tuple[str, str], LeafType, Read]] = [
+        (("config", "name"), "string", lambda: name),
+        (("config", "enabled"), "bool", is_on),
+        (("state", "name"), "string", lambda: name),
+        (("state", "admin-status"), "enum", lambda: "UP" if is_on() else "DOWN"),
+        (("state", "oper-status"), "enum", lambda: "UP" if name in up() else "DOWN"),
     ]
-    for names, kind, value in status:
-        yield _leaf(entry, names, kind, value)
-    counted = counters.get(name)
-    if counted is not None:
-        for leaf, attribute in _COUNTERS:
-            count = getattr(counted, attribute)
-            yield _leaf(entry, ("state", "counters", leaf), "uint64", count, counts=True)
+    for names, kind, read in status:
+        yield _leaf(entry, names, kind, read)
+    for place, leaf in enumerate(_COUNTERS):
+        read = _count(name, place, counters)
+        yield _leaf(entry, ("state", "counters", leaf), "uint64", read, counts=True)
+
+
+def _count(name: str, place: int, counters: Callable[[], Mapping[str, Counters]]) -> Read:
+    def count() -> LeafValue:
+        told = counters().get(name)
+        return None if told is None else told[place]
+
+    return count
 
 
 def _next_hops(shape: Shape, switch: str, values: Mapping[Elems, Value]) -> Iterator[Leaf]:
@@ -91,11 +105,11 @@ def _next_hops(shape: Shape, switch: str, values: Mapping[Elems, Value]) -> Iter
         for spine in shape.uplinks_of(switch):
             entry = next_hop_entry(prefix, spine)
             weight = values.get((*entry, *elems("config", "wecmp-weight")))
-            yield _leaf(entry, ("config", "index"), "string", spine)
+            yield _leaf(entry, ("config", "index"), "string", _fixed(spine))
             if weight is not None:
-                yield _leaf(entry, ("config", "wecmp-weight"), "uint32", weight)
+                yield _leaf(entry, ("config", "wecmp-weight"), "uint32", _fixed(weight))
             in_force = 1 if weight is None else weight
-            yield _leaf(entry, ("state", "wecmp-weight"), "uint32", in_force)
+            yield _leaf(entry, ("state", "wecmp-weight"), "uint32", _fixed(in_force))
 
 
 def next_hop_entry(prefix: str, spine: str) -> Elems:
@@ -112,14 +126,13 @@ def next_hop_entry(prefix: str, spine: str) -> Elems:
 
 
 def _leaf(
-    entry: Elems,
-    names: tuple[str, ...],
-    kind: LeafType,
-    value: LeafValue,
-    *,
-    counts: bool = False,
+    entry: Elems, names: tuple[str, ...], kind: LeafType, read: Read, *, counts: bool = False
 ) -> Leaf:
-    return Leaf(entry=entry, relative=elems(*names), type=kind, read=lambda: value, counts=counts)
+    return Leaf(entry=entry, relative=elems(*names), type=kind, read=read, counts=counts)
+
+
+def _fixed(value: LeafValue) -> Read:
+    return lambda: value
 
 
 def _is_policy(path: Elems) -> bool:
