@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-kafka test-e2e lint format proto bench clean
+.PHONY: install demo test test-kafka test-e2e lint format proto bench bench-ingest clean
 
 install: $(STAMP)
 
@@ -53,6 +53,10 @@ proto: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# Against gnmic where TRIMTAB_GNMIC or PATH has it.
+bench-ingest: $(STAMP)
+	$(BIN)/python -m benchmarks ingest
 
 clean:
 	rm -rf $(VENV) .cache .trimtab

@@ -1,20 +1,27 @@
-"""``make bench``: the fast set, one table; results with versions go to ``benchmarks/results``."""
+"""``make bench``: the fast sets, a table each; results with versions go to ``benchmarks/results``.
+
+``make bench-<name>`` runs one of them.
+"""
 
 import importlib
+import sys
 
 from benchmarks.row import print_table, write_results
 
 _SETS = {
-    "ingest": ("frames", "gnmi", "prometheus", "storage"),
+    "ingest": ("frames", "gnmi", "prometheus", "collector", "storage"),
     "detect": ("detectors",),
 }
 
 
 def main() -> None:
-    for name, modules in _SETS.items():
+    names = sys.argv[1:] or list(_SETS)
+    if unknown := set(names) - set(_SETS):
+        sys.exit(f"no set {min(unknown)!r}, known are {sorted(_SETS)}")
+    for name in names:
         rows = [
             row
-            for module in modules
+            for module in _SETS[name]
             for row in importlib.import_module(f"benchmarks.speed.{module}").rows()
         ]
         print(f"\n{name}")

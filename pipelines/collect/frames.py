@@ -19,8 +19,8 @@ from pipelines.topics import FRAMES, Outgoing, outgoing
 IDLE_SECONDS = 900.0
 MOST_SERIES = 50_000
 _EVICT_EVERY_SECONDS = 60.0
-# Readings of one source do not wait for the next flush when they are so many: they fill a frame.
-_MOST_WAITING = 48 * 1024
+# Readings of one source do not wait for the next flush when they are so many, and two rows of it.
+_MOST_WAITING = 16 * 1024
 
 SendFrame = Callable[[Outgoing, Frame], None]
 Feeder = Callable[[], None]
@@ -98,7 +98,7 @@ class Frames:
         """Take readings of several messages by column; return how many were accepted."""
         readings_of = self._readings_of(source, cell, group)
         accepted = readings_of.take_columns(slots, readings, received_ns)
-        if readings_of.waiting >= _MOST_WAITING:
+        if readings_of.waiting >= max(_MOST_WAITING, 2 * readings_of.series):
             self._emit_waiting(source, cell, readings_of)
         return accepted
 
