@@ -1,15 +1,20 @@
 """The alerts of a cell: opened once, revised when it matters, resolved with hysteresis."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cluster import component as names
 from detectors.evidence import Diagnosis, metrics_of
+from detectors.false_alarms import Assurance
 from detectors.judge import Judged, fact_id
 from detectors.records import Alert, AlertState, Cause, Detection, Severity
 
 _MATERIAL_CONFIDENCE = 0.1
 _EVIDENCE_KEPT = 64
+# Shifts on connected components this close together are one event.
+_EVENT_NS = 60_000_000_000
+_EVENT_KEPT_NS = 600_000_000_000
 
 
 @dataclass(slots=True)
@@ -42,6 +47,7 @@ class AlertBook:
         self._resolve_ns = int(resolve_seconds * 1e9)
         self._open: dict[str, _Open] = {}
         self._pending: dict[str, int] = {}
+        self._moved: dict[str, int] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -60,19 +66,53 @@ class AlertBook:
         *,
         now_ns: int,
         at_ns: int,
+        assurance: Assurance,
     ) -> list[Alert]:
-        """Return the revisions that are due."""
-        best = _best_by_component(diagnoses)
+        """Return the revisions that are due; what may be chance waits for more evidence."""
+        best = _best_by_component(self._near(diagnoses, active))
+        best = {c: d for c, d in best.items() if c in self._open or _bound(d, assurance) < math.inf}
         self._pending = {c: since for c, since in self._pending.items() if c in best}
         told = []
         for component, diagnosis in best.items():
             if component in self._open:
-                told += self._revise(self._open[component], diagnosis, now_ns, at_ns)
+                bound = _bound(diagnosis, assurance)
+                told += self._revise(self._open[component], diagnosis, now_ns, at_ns, bound)
             elif self._is_due(diagnosis, now_ns):
-                told += [self._opened(diagnosis, now_ns, at_ns)]
+                told += [self._opened(diagnosis, now_ns, at_ns, _bound(diagnosis, assurance))]
                 told += self._explained(diagnosis, at_ns)
         told += self._quiet(active, now_ns, at_ns)
         return told
+
+    def _near(
+        self, diagnoses: Iterable[Diagnosis], active: Mapping[Judged, Detection]
+    ) -> list[Diagnosis]:
+        """Leave out what became unexplained shortly before or after what already is an alert.
+
+        Where links are not known, one event shows on many devices; what an alert stands for once
+        opens no other, however long it lasts.
+        """
+        standing = {d.detection_id for d in active.values()}
+        newest = max((d.detected_ns for d in active.values()), default=0)
+        self._moved = {
+            i: onset
+            for i, onset in self._moved.items()
+            if i in standing or newest - onset <= _EVENT_KEPT_NS
+        }
+        kept = []
+        for diagnosis in diagnoses:
+            if diagnosis.apart or diagnosis.component in self._open:
+                kept.append(diagnosis)
+                continue
+            fresh = tuple(d for d in diagnosis.evidence if d.detection_id not in self._moved)
+            told = [*self._moved.values()]
+            near = tuple(
+                d for d in fresh if any(abs(d.onset_ns - at_ns) <= _EVENT_NS for at_ns in told)
+            )
+            self._moved |= {d.detection_id: d.onset_ns for d in near}
+            fresh = tuple(d for d in fresh if d not in near)
+            if fresh:
+                kept.append(replace(diagnosis, evidence=fresh))
+        return kept
 
     def _is_due(self, diagnosis: Diagnosis, now_ns: int) -> bool:
         component = diagnosis.component
@@ -87,8 +127,10 @@ class AlertBook:
     def _is_explained(self, component: str) -> bool:
         return any(component in each.alert.affected for each in self._open.values())
 
-    def _opened(self, diagnosis: Diagnosis, now_ns: int, at_ns: int) -> Alert:
+    def _opened(self, diagnosis: Diagnosis, now_ns: int, at_ns: int, bound: float) -> Alert:
         evidence = {d.detection_id: d for d in diagnosis.evidence[:_EVIDENCE_KEPT]}
+        if not diagnosis.apart:
+            self._moved |= {d.detection_id: d.onset_ns for d in diagnosis.evidence}
         alert = Alert(
             alert_id=fact_id(
                 self._cell, diagnosis.component, diagnosis.cause, str(diagnosis.onset_ns)
@@ -107,11 +149,14 @@ class AlertBook:
             ruled_out=diagnosis.ruled_out,
             affected=diagnosis.affected,
             summary=diagnosis.summary,
+            false_alarms_per_day=bound,
         )
         self._open[diagnosis.component] = _Open(alert, now_ns, evidence)
         return alert
 
-    def _revise(self, opened: _Open, diagnosis: Diagnosis, now_ns: int, at_ns: int) -> list[Alert]:
+    def _revise(
+        self, opened: _Open, diagnosis: Diagnosis, now_ns: int, at_ns: int, bound: float
+    ) -> list[Alert]:
         alert, fresh = opened.alert, diagnosis.evidence
         grew = metrics_of(fresh) - metrics_of(opened.evidence.values())
         for detection in fresh:
@@ -134,6 +179,7 @@ class AlertBook:
             ruled_out=better.ruled_out if better else alert.ruled_out,
             affected=tuple(dict.fromkeys((*alert.affected, *diagnosis.affected))),
             summary=better.summary if better else alert.summary,
+            false_alarms_per_day=min(bound, alert.false_alarms_per_day),
         )
         return [opened.alert]
 
@@ -167,6 +213,10 @@ class AlertBook:
             revised_ns=at_ns,
             summary=f"{alert.summary}; {why}",
         )
+
+
+def _bound(diagnosis: Diagnosis, assurance: Assurance) -> float:
+    return assurance.bound((d.series, d.scope) for d in diagnosis.evidence)
 
 
 def _best_by_component(diagnoses: Iterable[Diagnosis]) -> dict[str, Diagnosis]:

@@ -22,6 +22,7 @@ from detectors.series import Floats
 from detectors.settings import DetectSettings
 from detectors.state import pack, unpack
 from detectors.telemetry import Telemetry, diagnose_telemetry
+from detectors.traffic import Traffic
 
 _DIAGNOSE_EVERY_NS = 500_000_000
 _LAYOUTS_KEPT = 2000
@@ -30,6 +31,7 @@ _KEPT = (
     "_judge",
     "_peers",
     "_pools",
+    "_traffic",
     "_knobs",
     "_telemetry",
     "_book",
@@ -64,6 +66,7 @@ class CellDetector:
         self._judge = Judge(cell, settings)
         self._peers = Peers(topology)
         self._pools = Pools(topology)
+        self._traffic = Traffic(frozenset(topology.cells), settings.warmup_samples)
         self._knobs = context.Knobs()
         self._telemetry = Telemetry(cell, settings.silence_intervals)
         self._book = AlertBook(
@@ -162,6 +165,10 @@ class CellDetector:
         for row in self._pools.take(layout, at_ns, values):
             columns = self._judge.columns(row.keys, Scope.SELF)
             new += self._note(*self._judge.update(columns, row.at_ns, row.values))
+        for moved in self._traffic.take(layout, at_ns, values):
+            columns = self._judge.columns((moved.key,), Scope.SELF)
+            new += self._note(*self._judge.update(columns, moved.at_ns, moved.values))
+            new += self._note(moved.began(self.cell), moved.ended)
         return new
 
     def _columns_of(self, layout: Layout, keys: Iterable[SeriesKey], scope: Scope) -> Columns:
@@ -232,7 +239,13 @@ class CellDetector:
             pool_levels=self._pool_levels(at_ns),
         )
         found = [*diagnose(scene), *diagnose_telemetry(list(self._active.values()))]
-        return self._book.update(found, self._active, now_ns=self._now_ns, at_ns=at_ns)
+        return self._book.update(
+            found,
+            self._active,
+            now_ns=self._now_ns,
+            at_ns=at_ns,
+            assurance=self._judge.assurance(self._active),
+        )
 
     def _pool_levels(self, at_ns: int) -> dict[tuple[str, str], float]:
         wanted = [m for m in POOL_METRICS if m in {"llm_requests_running", "llm_requests_waiting"}]

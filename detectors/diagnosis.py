@@ -1,11 +1,12 @@
 """Joins shifts over topology and onset order into one cause on the component at fault."""
 
 from cluster import component as names
-from detectors.evidence import Diagnosis, Scene
+from detectors.evidence import PORT_RATES, Diagnosis, Scene
 from detectors.gpus import diagnose_gpus
 from detectors.links import diagnose_drops, diagnose_links
 from detectors.records import Cause, Detection, RuledOut
 from detectors.starvation import diagnose_pools
+from detectors.traffic import CARRIES, MOVED
 
 _KINDS_WITHOUT_TOPOLOGY = frozenset({"port", "switch", "nic", "host"})
 
@@ -76,25 +77,46 @@ def _nobody(scene: Scene, job: str) -> tuple[RuledOut, ...]:
 
 
 def _strongest_unknown(scene: Scene, explained: set[str]) -> list[Diagnosis]:
-    """Return the strongest shift of each switch or host that topology does not know."""
+    """Return what changed on each switch or host that topology does not know, strongest first.
+
+    A port's rate by itself is load; that traffic moved between a device's ports is not.
+    """
     known = scene.topology.cells
     by_owner: dict[str, list[Detection]] = {}
     for component, detections in scene.by_component.items():
         owner = names.owner_of(component)
         if names.kind_of(component) in _KINDS_WITHOUT_TOPOLOGY and owner not in known:
             rest = [d for d in detections if d.detection_id not in explained]
-            by_owner.setdefault(owner, []).extend(rest)
-    return [_unknown(rest) for rest in by_owner.values() if rest]
+            by_owner.setdefault(owner, []).extend(
+                d for d in rest if d.series.metric not in PORT_RATES
+            )
+    found = [_unknown(rest) for rest in by_owner.values() if rest]
+    return sorted(found, key=lambda each: (not each.sure, each.onset_ns, each.component))
 
 
 def _unknown(detections: list[Detection]) -> Diagnosis:
-    strongest = max(detections, key=lambda d: (abs(d.shift_sigmas), d.detection_id))
+    strongest = max(
+        detections,
+        key=lambda d: (d.series.metric == CARRIES, abs(d.shift_sigmas), d.detection_id),
+    )
     component = strongest.series.component
+    moved = strongest.series.metric in {CARRIES, MOVED}
     return Diagnosis(
         component=component,
         cause=Cause.UNEXPLAINED,
-        evidence=tuple(d for d in detections if d.series.component == component),
-        confidence=0.3,
-        sure=False,
-        summary=f"{component}: {strongest.series.metric} shifted",
+        evidence=tuple(detections),
+        confidence=0.5 if moved else 0.3,
+        sure=moved,
+        summary=_what_changed(strongest),
+        apart=False,
     )
+
+
+def _what_changed(strongest: Detection) -> str:
+    component, metric = strongest.series.component, strongest.series.metric
+    if metric == CARRIES:
+        now = "carries traffic again" if strongest.after > strongest.before else "carries nothing"
+        return f"{component} {now}, and the other ports of its device still do as before"
+    if metric == MOVED:
+        return f"traffic moved between the ports of {component}"
+    return f"{component}: {metric} shifted"

@@ -68,6 +68,8 @@ class Diagnosis:
     ----------
     sure
         Told at once; otherwise after the time that detections are joined over.
+    apart
+        An event of its own; otherwise part of whatever else changed at about the same time.
     """
 
     component: str
@@ -78,6 +80,7 @@ class Diagnosis:
     affected: tuple[str, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
     summary: str = ""
+    apart: bool = True
 
     @property
     def onset_ns(self) -> int:

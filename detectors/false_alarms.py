@@ -19,7 +19,9 @@ e-values", JRSS B 84 (2022), 822-852.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +98,10 @@ class Evidence:
         """Return the logarithm of the evidence for a shift in these directions."""
         return np.asarray(self._log[ids, np.where(directions > 0, 0, 1)])
 
+    def largest_of(self, ids: Ids) -> Floats:
+        """Return the logarithm of the evidence for a shift in either direction."""
+        return np.asarray(self._log[ids].max(axis=1, initial=0.0))
+
     @property
     def judged_a_day(self) -> float:
         """Values judged in a day at the pace so far."""
@@ -104,13 +110,9 @@ class Evidence:
             return self._judged * 86_400.0
         return self._judged / lasted_ns * _NS_A_DAY
 
-    def false_alarms_a_day(self, log_evidence: float) -> float:
-        """Return how many alarms with this much evidence chance gives in a day, at most."""
-        return self.judged_a_day * math.exp(-min(max(log_evidence, 0.0), 700.0))
-
 
 def accepted(log_evidence: Sequence[float], *, log_limit: float) -> list[bool]:
-    """Return which of the strongest series may be told by e-BH, in their order.
+    """Return which of the series that stand out may be told by e-BH, in their order.
 
     `log_limit` is the logarithm of the evidence that one series alone must have; of k that are told
     together each must have a k-th of it. The many that are not among them say nothing.
@@ -128,3 +130,42 @@ def accepted(log_evidence: Sequence[float], *, log_limit: float) -> list[bool]:
         if value + math.log(k) >= log_limit:
             least = value
     return [value >= least for value in log_evidence]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assurance:
+    """Which of the shifts that stand may be told, and what chance has to do with them.
+
+    ``log_evidence`` is by shift; facts that sources told are not in it, and need none.
+    """
+
+    log_evidence: Mapping[Hashable, float]
+    judged_a_day: float
+    false_alarms_per_day: float
+
+    @cached_property
+    def told_together(self) -> int:
+        return len(self.may_be_told)
+
+    @cached_property
+    def may_be_told(self) -> frozenset[Hashable]:
+        shifts = list(self.log_evidence)
+        limit = math.log(max(self.judged_a_day, 1.0) / self.false_alarms_per_day)
+        may = accepted([self.log_evidence[shift] for shift in shifts], log_limit=limit)
+        return frozenset(shift for shift, told in zip(shifts, may, strict=True) if told)
+
+    def bound(self, shifts: Iterable[Hashable]) -> float:
+        """Return the false alarms a day of an alert with these shifts; 0 with a fact among them.
+
+        Infinite when none of them may be told.
+        """
+        logs = []
+        for shift in shifts:
+            if shift not in self.log_evidence:
+                return 0.0
+            if shift in self.may_be_told:
+                logs.append(self.log_evidence[shift])
+        if not logs:
+            return math.inf
+        log_bound = math.log(max(self.judged_a_day, 1.0) / self.told_together) - max(logs)
+        return math.exp(max(log_bound, -700.0))

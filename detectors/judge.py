@@ -1,7 +1,7 @@
 """From derived values to verified detections: standardise, detect, verify."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cluster.frame import SeriesKey
 from detectors.bank import DetectorBank
-from detectors.false_alarms import Evidence
+from detectors.false_alarms import Assurance, Evidence
 from detectors.records import Detection, Scope
 from detectors.series import Floats, Ids, SeriesIds
 from detectors.settings import DetectSettings
@@ -102,17 +102,17 @@ class Judge:
         self._cool(ids[verdicts.settled])
         return detections, [self._series.keys[number] for number in ended.tolist()]
 
-    def false_alarms_a_day(self, series: Judged) -> float:
-        """Return how often a day chance gives this much evidence anywhere in the cell."""
-        return self._evidence.false_alarms_a_day(self.log_evidence(series))
-
-    def log_evidence(self, series: Judged) -> float:
-        """Return the evidence that the series' shift is none of chance; 0 where there is none."""
-        number = self._series.find(series)
-        if number is None:
-            return 0.0
-        ids = np.array([number])
-        return float(self._evidence.log_of(ids, self._verify.directions(ids))[0])
+    def assurance(self, active: Iterable[Judged]) -> Assurance:
+        """Return how sure the shifts are that stand; what is judged elsewhere is a fact."""
+        numbers = {key: n for key in active if (n := self._series.find(key)) is not None}
+        ids = np.array(list(numbers.values()), dtype=np.intp)
+        return Assurance(
+            log_evidence=dict(
+                zip(numbers, self._evidence.largest_of(ids).tolist(), strict=True),
+            ),
+            judged_a_day=self._evidence.judged_a_day,
+            false_alarms_per_day=self._limit,
+        )
 
     def _is_strong(self, ids: Ids) -> NDArray[np.bool_]:
         log_evidence = self._evidence.log_of(ids, self._verify.directions(ids))

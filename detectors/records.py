@@ -104,6 +104,9 @@ class Alert:
         0 to 1.
     affected
         Components that suffer from it, jobs and services first.
+    false_alarms_per_day
+        How many alerts with this much evidence chance alone opens in the cell in a day, at most;
+        0 = its evidence is a fact that a source told, no statistic.
     """
 
     alert_id: str
@@ -121,3 +124,4 @@ class Alert:
     ruled_out: tuple[RuledOut, ...] = ()
     affected: tuple[str, ...] = ()
     summary: str = ""
+    false_alarms_per_day: float = 0.0

@@ -9,7 +9,7 @@ from cluster.metric import Bad, Kind, Metric
 from detectors.records import Scope
 
 # Least change worth telling where the level is near zero and a ratio says nothing: by unit.
-_LEAST_GAUGE = {"{request}": 4.0, "1": 0.05, "Cel": 5.0, "dBm": 1.0}
+_LEAST_GAUGE = {"{request}": 4.0, "1": 0.05, "Np": 0.25, "Cel": 5.0, "dBm": 1.0, "dB": 2.0}
 _LEAST_RATE = {"s": 0.01, "By": 1000.0}
 _LEAST_ERROR_RATE = 0.1
 _LEAST_STATE = 0.5

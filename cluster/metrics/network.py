@@ -215,13 +215,22 @@ METRICS = (
         "carrier-transitions",
         mdt="carrier_transitions",
     ),
-    _reported("net_if_in_bits_per_second", "in_kbps", "bit/s", scale=1000.0, bad=Bad.DOWN),
-    _reported("net_if_out_bits_per_second", "out_kbps", "bit/s", scale=1000.0, bad=Bad.DOWN),
+    _reported("net_if_in_bits_per_second", "in_kbps", "bit/s", scale=1000.0),
+    _reported("net_if_out_bits_per_second", "out_kbps", "bit/s", scale=1000.0),
     _reported("net_if_reported_in_packets_per_second", "in_pps", "{packet}/s"),
     _reported("net_if_reported_out_packets_per_second", "out_pps", "{packet}/s"),
     _reported("net_if_in_load_ratio", "in_load", "1", scale=1 / 255, highest=1.0),
     _reported("net_if_out_load_ratio", "out_load", "1", scale=1 / 255, highest=1.0),
     _reported("net_if_bandwidth_bits_per_second", "bandwidth_kbps", "bit/s", scale=1000.0),
+    # Worked out by detection where topology is not known; no source has them.
+    Metric(
+        name="net_device_traffic_moved_nepers",
+        kind=Kind.GAUGE,
+        unit="Np",
+        bad=Bad.UP,
+        least_effect_ratio=2.0,
+    ),
+    Metric(name="net_if_carries_traffic", kind=Kind.STATE, unit="1"),
     _reported(
         "net_if_reliability_ratio", "reliability", "1", scale=1 / 255, bad=Bad.DOWN, highest=1.0
     ),
