@@ -7,14 +7,18 @@ from dataclasses import replace
 import pytest
 
 from actuators.carry_out import Hands, bring_about, inverse, take_back
+from actuators.placement import place
 from actuators.records import Event, ReasonCode
 from actuators.steering.change_set import Phase
 from actuators.steering.classes import PortClasses
 from actuators.steering.counters import ways_of
 from actuators.steering.idle import Beat
 from actuators.steering.install import class_rules, install_classes
+from actuators.steering.placed import assignment_of
 from actuators.steering.plan import change_set
 from actuators.steering.site import Assignment
+from cluster.fabric import leaf_spine
+from cluster.flows import Flows
 from pipelines.drivers.steering_watch import WatchSettings
 from tests.actuators.inputs import no_pause
 from tests.forwarding.lab import hands, placed, steering, totals
@@ -155,3 +159,23 @@ async def test_source_ports_choose_the_path_once_the_classes_have_rules(lab):
 def _sent_from(flow, port):
 
     return replace(flow, match=replace(flow.match, source_ports=str(port)))
+
+
+async def test_flows_placed_together_fill_all_uplinks_alike(lab):
+    flows = lab.flows(8)
+    fabric = leaf_spine(leaves=2, spines=4, endpoints=8)
+    placement = place(fabric, Flows.of(range(8), range(8, 16)))
+    found = assignment_of(placement, lambda row: flows[row].match)
+    uplinks = {f"up{n}": interface for n, interface in enumerate((A, B, C, D), 1)}
+    at = Assignment(
+        flows=tuple(replace(f, bits_per_second=flows[0].bits_per_second) for f in found.flows),
+        interfaces=tuple(uplinks[interface] for interface in found.interfaces),
+    )
+    async with steering(lab) as driver:
+        driver.ways = ways_of(at.flows, lab.means().sites.values(), PortClasses())
+        with lab.traffic(flows) as traffic:
+            planned = change_set(Assignment(), at, lab.means())
+            await driver.write(planned.changes)
+            await driver.confirm(planned.changes)
+            assert await share_of(driver, [A, B, C, D]) == {A: 0.25, B: 0.25, C: 0.25, D: 0.25}
+            assert unharmed(traffic.stop()) == UNHARMED
