@@ -137,6 +137,9 @@ async def _ask(way: Answer, q: Question) -> Proposal | Refusal | None:
         return Refusal(
             kind=_KINDS[way], target=q.alert.component, reason_code=code, reason=str(error)
         )
+    except Exception as error:  # noqa: BLE001 - one actuator's fault must not silence the others
+        reason = f"could not be planned: {type(error).__name__}: {error}"
+        return _no_port(way, q.alert, reason)
 
 
 def _move_flows(q: Question) -> Proposal | Refusal | None:

@@ -122,3 +122,16 @@ def test_cure_that_costs_more_than_it_gains_is_not_taken():
     best, rejected = pick([proposal("engine/a", 0.01, 30.0)])
     assert best is None
     assert rejected[0].reason == "gains -24 s in 600 s: not worth its cost of 30 s"
+
+
+class Broken:
+    """A fabric whose driver has a fault of its own."""
+
+    async def weights(self, switch):
+        raise ZeroDivisionError(f"{switch} divides by nothing")
+
+
+async def test_fault_of_one_actuator_is_told_and_leaves_the_others_theirs():
+    found = await planned(alert(evidence=(SLOW,)), ports=Ports(fabric=Broken()))
+    assert (found.proposal, found.reason_code) == (None, ReasonCode.NO_PROPOSAL)
+    assert found.reason == "could not be planned: ZeroDivisionError: leaf1 divides by nothing"
