@@ -117,17 +117,7 @@ def objective_of(
 async def _ask(way: Answer, q: Question) -> Proposal | Refusal | None:
     """Return the actuator's answer; None when it does not apply to such a component."""
     try:
-        match way:
-            case Answer.MOVE_FLOWS:
-                return _move_flows(q)
-            case Answer.DRAIN_LINK:
-                return await _drain(q)
-            case Answer.LESS_FOR_THE_SLOW_RANK:
-                return await _less_for_rank(q)
-            case Answer.FEWER_REQUESTS_AT_ONCE:
-                return await _fewer_requests(q)
-            case Answer.MOVE_AN_ENGINE:
-                return await _move_engine(q)
+        return await _answer(way, q)
     except ActuationError as error:
         code = (
             ReasonCode.DRIVER_UNREACHABLE
@@ -140,6 +130,20 @@ async def _ask(way: Answer, q: Question) -> Proposal | Refusal | None:
     except Exception as error:  # noqa: BLE001 - one actuator's fault must not silence the others
         reason = f"could not be planned: {type(error).__name__}: {error}"
         return _no_port(way, q.alert, reason)
+
+
+async def _answer(way: Answer, q: Question) -> Proposal | Refusal | None:
+    match way:
+        case Answer.MOVE_FLOWS:
+            return _move_flows(q)
+        case Answer.DRAIN_LINK:
+            return await _drain(q)
+        case Answer.LESS_FOR_THE_SLOW_RANK:
+            return await _less_for_rank(q)
+        case Answer.FEWER_REQUESTS_AT_ONCE:
+            return await _fewer_requests(q)
+        case Answer.MOVE_AN_ENGINE:
+            return await _move_engine(q)
 
 
 def _move_flows(q: Question) -> Proposal | Refusal | None:
