@@ -52,7 +52,12 @@ class Measured:
     busy: float
 
 
-def rows(leaves: int = 20) -> list[Row]:
+def rows() -> list[Row]:
+    """Rows for messages of a whole container of counters, and for small ones."""
+    return _compared(20, "") + _compared(6, "-small")
+
+
+def _compared(leaves: int, name: str) -> list[Row]:
     binary = os.environ.get("TRIMTAB_GNMIC") or shutil.which("gnmic")
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -64,7 +69,7 @@ def rows(leaves: int = 20) -> list[Row]:
             home, "trimtab", lambda bootstrap: start_trimtab(home, bootstrap, addresses)
         )
         if binary is None or not Path(binary).exists():
-            return _without(ours, leaves)
+            return _without(ours, leaves, name)
         theirs = {
             form: _measured(
                 home,
@@ -73,16 +78,16 @@ def rows(leaves: int = 20) -> list[Row]:
             )
             for form in ("event", "proto")
         }
-    return _rows(ours, theirs, leaves)
+    return _rows(ours, theirs, leaves, name)
 
 
-def _rows(ours: Measured, theirs: dict[str, Measured], leaves: int) -> list[Row]:
+def _rows(ours: Measured, theirs: dict[str, Measured], leaves: int, name: str) -> list[Row]:
     event, proto = theirs["event"], theirs["proto"]
     # A broker that is too slow for it is not gnmic's fault.
     baseline = event.updates / min(1.0, event.busy)
     return [
         Row(
-            id=f"I3-updates-{leaves}",
+            id=f"I3-updates{name}",
             what=f"updates delivered to Kafka by one core, {_case(leaves)}; baseline: gnmic's"
             " events, by the share of the core that it used",
             value=ours.updates,
@@ -98,7 +103,7 @@ def _rows(ours: Measured, theirs: dict[str, Measured], leaves: int) -> list[Row]
             },
         ),
         Row(
-            id=f"I3-memory-{leaves}",
+            id=f"I3-memory{name}",
             what="most resident memory meanwhile; baseline: gnmic's",
             value=float(ours.memory_bytes),
             baseline=float(event.memory_bytes),
@@ -114,16 +119,16 @@ def _case(leaves: int) -> str:
     return f"{TARGETS} targets of {PORTS} ports, messages of {leaves} updates"
 
 
-def _without(ours: Measured, leaves: int) -> list[Row]:
+def _without(ours: Measured, leaves: int, name: str) -> list[Row]:
     return [
         Row(
-            id=f"I3-updates-{leaves}",
+            id=f"I3-updates{name}",
             what=f"updates delivered to Kafka by one core, {_case(leaves)}; {_NO_GNMIC}",
             value=ours.updates,
             unit="updates/s",
         ),
         Row(
-            id=f"I3-memory-{leaves}",
+            id=f"I3-memory{name}",
             what=f"most resident memory meanwhile; {_NO_GNMIC}",
             value=float(ours.memory_bytes),
             unit="bytes",

@@ -30,14 +30,14 @@ from pipelines.collect.letters import Letters
 from pipelines.collect.streams import End, Waits, end_of
 from pipelines.collect.values import BAD_JSON
 from pipelines.config.collect import GnmiSubscription, GnmiTarget
-from pipelines.errors import ConfigError
+from pipelines.errors import ConfigError, DecodeError
 from pipelines.metrics import COALESCED, REFUSED, TARGET_RECONNECTS, TARGET_UP
 
 log = structlog.get_logger()
 
 _ANSWER_SECONDS: Final = 10.0
 # Messages are held back until the next flush, but not more than so many bytes.
-_HELD_BYTES: Final = 64 * 1024
+_HELD_BYTES: Final = 256 * 1024
 _UPDATE: Final = b"\x0a"
 _SUBSCRIBE: Final = "/gnmi.gNMI/Subscribe"
 
@@ -205,7 +205,10 @@ class GnmiSubscriber:
             return
         self._is_up.set(1)
         if response.HasField("update"):
-            self._take_notification(response.update, received_ns)
+            try:
+                self._take_notification(response.update, received_ns)
+            except DecodeError as error:
+                self._refuse(error.reason, str(error), message)
         elif response.sync_response:
             self.is_synced = True
             log.info("stream in sync", target=self._target.name, subscription=self._name)

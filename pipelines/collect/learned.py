@@ -12,6 +12,7 @@ from pipelines.collect.shapes import BOOL, CONSTANT, DOUBLE, FLOAT, SIGNED, UNSI
 from pipelines.collect.slots import Slots
 from pipelines.collect.values import Leaf, leaves
 from pipelines.collect.wire_walk import Field, NotPlainError, Plain, PlainUpdate, walk
+from pipelines.errors import DecodeError
 
 _NUMBERS: Final = {0x10: SIGNED, 0x18: UNSIGNED, 0x20: BOOL, 0x35: FLOAT, 0x71: DOUBLE}
 _WORDS: Final = frozenset({0x0A, 0x62})  # string_val, ascii_val
@@ -93,7 +94,7 @@ class LearnedMessages:
         try:
             plain = walk(message)
             known = self._understood(message, plain)
-        except (NotPlainError, ProtobufError):
+        except (NotPlainError, ProtobufError, DecodeError):
             return None
         if self.slots is not slots:
             return None  # paths were forgotten on the way

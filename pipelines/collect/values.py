@@ -5,6 +5,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from gnmi_pb import gnmi_pb2 as gnmi
@@ -22,6 +23,7 @@ _BASE64_FLOAT: Final = re.compile(r"[A-Za-z0-9+/]{6}==")
 # What tells the entries of a list apart in JSON, which does not say; the first that is there.
 _LIST_KEYS: Final = ("name", "index", "id", "interface-id", "identifier", "sequence-id", "prefix")
 _DEEPEST: Final = 40
+_MOST_DIGITS: Final = 100
 
 
 class Leaf(NamedTuple):
@@ -57,7 +59,7 @@ def flatten(value: Any, leaf_name: str, below: Steps = ()) -> Iterator[Leaf]:
     elif isinstance(value, list):
         yield from _entries(value, leaf_name, below)
     elif isinstance(value, bool | int | float):
-        yield Leaf(below, float(value))
+        yield Leaf(below, _finite_or_not(value))
     elif isinstance(value, str):
         yield _text(value, leaf_name, below)
     else:
@@ -130,6 +132,22 @@ def _old_value(update: gnmi.Update, leaf_name: str) -> Iterator[Leaf]:
         yield Leaf((), "", NO_VALUE)
 
 
+def _finite_or_not(value: float) -> float:
+    """Return a number of JSON, whose integers have no limit."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def _decimal(value: gnmi.Decimal64, _: str) -> Iterator[Leaf]:
+    # No more than 18 are allowed; a power of the largest that fits the field would never end.
+    if value.precision > _MOST_DIGITS:
+        yield Leaf((), "", "bad_decimal")
+    else:
+        yield Leaf((), value.digits / 10**value.precision)
+
+
 def _number(value: float, _: str) -> Iterator[Leaf]:
     yield Leaf((), float(value))
 
@@ -140,7 +158,7 @@ _ARMS: Final[dict[str, Callable[[Any, str], Iterator[Leaf]]]] = {
     "bool_val": _number,
     "float_val": _number,
     "double_val": _number,
-    "decimal_val": lambda value, _: iter([Leaf((), value.digits / 10**value.precision)]),
+    "decimal_val": _decimal,
     "string_val": lambda value, name: iter([_text(value, name)]),
     "ascii_val": lambda value, name: iter([_text(value.strip(), name)]),
     "bytes_val": _bytes,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipelines.collect.bulk import BulkDecoder, Several
 from pipelines.collect.decode import NotificationDecoder
 from pipelines.collect.paths import parse_path
+from pipelines.errors import DecodeError
 from tests.collect.notifications import CASES, responses
 from tests.paths import data_path
 
@@ -59,6 +60,8 @@ others = st.one_of(
     st.just(gnmi.TypedValue(leaflist_val=gnmi.ScalarArray(element=[gnmi.TypedValue(uint_val=3)]))),
     st.just(gnmi.TypedValue(json_ietf_val=b'{"a": "1", "b": [{"name": "x", "c": 2}]}')),
     st.just(gnmi.TypedValue(json_val=b"{")),
+    st.just(gnmi.TypedValue(json_val=b"-" + b"9" * 400)),
+    st.just(gnmi.TypedValue(decimal_val=gnmi.Decimal64(digits=1, precision=2**32 - 1))),
     st.just(gnmi.TypedValue()),
 )
 
@@ -74,24 +77,44 @@ def notifications(draw, values=scalars):
     )
 
 
+def _deleted(odd):
+    odd.delete.add().CopyFrom(PATHS[0])
+
+
+def _deleted_below(odd):
+    odd.delete.add().CopyFrom(parse_path("/interfaces"))
+
+
+def _repeated(odd):
+    odd.update.append(odd.update[0])
+
+
+def _emptied(odd):
+    del odd.update[:]
+
+
+def _misspelt(odd):
+    odd.update.add().path.element.append("[k=v]")
+
+
+ODD = [
+    lambda odd: None,
+    lambda odd: setattr(odd, "atomic", True),
+    lambda odd: setattr(odd.update[0], "duplicates", 3),
+    lambda odd: odd.update[-1].ClearField("val"),
+    lambda odd: odd.ClearField("timestamp"),
+    _deleted,
+    _deleted_below,
+    _repeated,
+    _emptied,
+    _misspelt,
+]
+
+
 @st.composite
 def oddities(draw):
     odd = draw(notifications(scalars | others))
-    kind = draw(st.integers(0, 8))
-    if kind == 0:
-        odd.atomic = True
-    elif kind == 1:
-        odd.delete.add().CopyFrom(draw(st.sampled_from([*PATHS, parse_path("/interfaces")])))
-    elif kind == 2:
-        odd.update[0].duplicates = 3
-    elif kind == 3:
-        odd.update.append(odd.update[0])
-    elif kind == 4:
-        del odd.update[:]
-    elif kind == 5:
-        odd.update[-1].ClearField("val")
-    elif kind == 6:
-        odd.ClearField("timestamp")
+    draw(st.sampled_from(ODD))(odd)
     return odd
 
 
@@ -130,7 +153,10 @@ def by_itself(decoder, message):
         return "undecodable"
     if not response.HasField("update"):
         return "no update"
-    found = decoder.decode(response.update)
+    try:
+        found = decoder.decode(response.update)
+    except DecodeError as error:
+        return error.reason
     readings = [(tuple(key), struct.pack("<d", value)) for key, value in found.readings]
     # In which order series end says nothing.
     return [(found.time_ns, readings)], found.refused, sorted(found.ended), found.coalesced

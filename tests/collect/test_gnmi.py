@@ -244,6 +244,33 @@ async def test_value_that_is_no_json_is_dead_lettered_and_the_others_are_read():
     )
 
 
+@pytest.mark.parametrize(
+    ("update", "refused"),
+    [
+        (gnmi.Update(path=gnmi.Path(element=["[k=v]"])), "bad_path"),
+        (
+            gnmi.Update(
+                path=parse_path("/a"),
+                val=gnmi.TypedValue(decimal_val=gnmi.Decimal64(digits=1, precision=2**32 - 1)),
+            ),
+            None,
+        ),
+        (gnmi.Update(path=parse_path("/a"), val=gnmi.TypedValue(json_val=b"1" * 4000)), None),
+    ],
+    ids=["path", "decimal", "integer"],
+)
+async def test_what_a_hostile_target_sends_ends_neither_the_stream_nor_the_collector(
+    update, refused
+):
+    bad = gnmi.SubscribeResponse(update=gnmi.Notification(timestamp=1, update=[update]))
+    async with serving(Switch([bad, notification(2, 1), SYNC])) as port:
+        scene = Scene(port)
+        async with scene.running():
+            await until(lambda: scene.readings().get(KEY))
+    assert scene.subscriber.ends == []
+    assert [letter.reason for letter in scene.letters] == ([refused] if refused else [])
+
+
 def test_waits_double_to_their_limit_and_wrong_credentials_do_not_hammer():
     waits = Waits()
     for failures in range(1, 40):
