@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from cluster import component as names
 from detectors.evidence import Diagnosis, metrics_of
+from detectors.facts import FACTS
 from detectors.false_alarms import Assurance
 from detectors.judge import Judged, fact_id
 from detectors.records import Alert, AlertState, Cause, Detection, Severity
@@ -25,6 +26,19 @@ class _Open:
     revised_ns: int
     evidence: dict[str, Detection] = field(default_factory=dict)
     quiet_since_ns: int | None = None
+
+    def take(self, fresh: Iterable[Detection]) -> bool:
+        """Add evidence; tell whether a source stated something that is not in it yet."""
+        stated = False
+        for detection in fresh:
+            if detection.detection_id in self.evidence:
+                continue
+            stated |= detection.detector == FACTS
+            if len(self.evidence) >= _EVIDENCE_KEPT and detection.detector == FACTS:
+                del self.evidence[next(iter(self.evidence))]
+            if len(self.evidence) < _EVIDENCE_KEPT:
+                self.evidence[detection.detection_id] = detection
+        return stated
 
     def own(self) -> Iterable[Judged]:
         """Series that keep the alert open: a victim's series do so for the victim's alert only."""
@@ -140,7 +154,7 @@ class AlertBook:
             cause=diagnosis.cause,
             state=AlertState.OPENED,
             revision=1,
-            severity=_severity(diagnosis.cause),
+            severity=_severity(diagnosis),
             onset_ns=diagnosis.onset_ns,
             detected_ns=at_ns,
             revised_ns=at_ns,
@@ -159,12 +173,11 @@ class AlertBook:
     ) -> list[Alert]:
         alert, fresh = opened.alert, diagnosis.evidence
         grew = metrics_of(fresh) - metrics_of(opened.evidence.values())
-        for detection in fresh:
-            if len(opened.evidence) < _EVIDENCE_KEPT:
-                opened.evidence.setdefault(detection.detection_id, detection)
+        stated = opened.take(fresh)
         surer = diagnosis.confidence - alert.confidence >= _MATERIAL_CONFIDENCE
         more = set(diagnosis.affected) - set(alert.affected)
-        if not (grew or surer or more) or now_ns - opened.revised_ns < self._join_ns:
+        due = now_ns - opened.revised_ns >= self._join_ns
+        if not stated and not (due and (grew or surer or more)):
             return []
         opened.revised_ns = now_ns
         better = diagnosis if diagnosis.confidence >= alert.confidence else None
@@ -173,6 +186,7 @@ class AlertBook:
             state=AlertState.UPDATED,
             revision=alert.revision + 1,
             revised_ns=at_ns,
+            severity=_severity(diagnosis) if stated else alert.severity,
             cause=better.cause if better else alert.cause,
             confidence=max(alert.confidence, diagnosis.confidence),
             evidence=tuple(opened.evidence.values()),
@@ -228,5 +242,7 @@ def _best_by_component(diagnoses: Iterable[Diagnosis]) -> dict[str, Diagnosis]:
     return best
 
 
-def _severity(cause: Cause) -> Severity:
-    return Severity.INFO if cause is Cause.UNEXPLAINED else Severity.WARNING
+def _severity(diagnosis: Diagnosis) -> Severity:
+    if diagnosis.critical:
+        return Severity.CRITICAL
+    return Severity.INFO if diagnosis.cause is Cause.UNEXPLAINED else Severity.WARNING

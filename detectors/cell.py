@@ -12,6 +12,7 @@ from detectors import context
 from detectors.alerts import AlertBook
 from detectors.diagnosis import diagnose
 from detectors.evidence import Scene
+from detectors.facts import Facts
 from detectors.jobs import Job
 from detectors.judge import Columns, Judge, Judged
 from detectors.peers import Peers
@@ -32,6 +33,7 @@ _KEPT = (
     "_peers",
     "_pools",
     "_traffic",
+    "_facts",
     "_knobs",
     "_telemetry",
     "_book",
@@ -67,6 +69,7 @@ class CellDetector:
         self._peers = Peers(topology)
         self._pools = Pools(topology)
         self._traffic = Traffic(frozenset(topology.cells), settings.warmup_samples)
+        self._facts = Facts(cell)
         self._knobs = context.Knobs()
         self._telemetry = Telemetry(cell, settings.silence_intervals)
         self._book = AlertBook(
@@ -157,6 +160,7 @@ class CellDetector:
         self._take_context(layout, values)
         columns = self._columns_of(layout, layout.columns, Scope.SELF)
         new = self._note(*self._judge.update(columns, at_ns, values))
+        new += self._note(*self._facts.take(layout, at_ns, values))
         plan = self._peers.plan(layout)
         if plan.keys:
             ratios = self._peers.ratios(plan, at_ns, values)

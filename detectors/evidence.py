@@ -22,6 +22,8 @@ PHYSICAL = frozenset(
         "net_if_out_errors_per_second",
         "net_if_oper_up",
         "net_optics_input_power_dbm",
+        "net_optics_osnr_decibels",
+        "net_optics_signal_lost",
         "net_optics_output_power_dbm",
         "net_optics_laser_temperature_celsius",
     }
@@ -70,6 +72,8 @@ class Diagnosis:
         Told at once; otherwise after the time that detections are joined over.
     apart
         An event of its own; otherwise part of whatever else changed at about the same time.
+    critical
+        The component does not do its work at all.
     """
 
     component: str
@@ -81,6 +85,7 @@ class Diagnosis:
     ruled_out: tuple[RuledOut, ...] = ()
     summary: str = ""
     apart: bool = True
+    critical: bool = False
 
     @property
     def onset_ns(self) -> int:

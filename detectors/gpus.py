@@ -12,6 +12,7 @@ from detectors.evidence import (
     metrics_of,
     told_by,
 )
+from detectors.facts import XID, cause_of_code
 from detectors.jobs import Job
 from detectors.records import Cause, Detection, RuledOut
 
@@ -37,11 +38,29 @@ def diagnose_gpus(scene: Scene) -> list[Diagnosis]:
     for component, detections in scene.by_component.items():
         if names.kind_of(component) != "gpu":
             continue
+        stated = told_by(detections, {XID})
+        if stated:
+            found.append(_erring(component, detections, stated[-1]))
+            continue
         clocks = [d for d in told_by(detections, GPU_CLOCKS) if d.shift_sigmas < 0]
         compute = [d for d in told_by(detections, {RANK_COMPUTE}) if d.shift_sigmas > 0]
         if clocks or compute:
             found.append(_slow(scene, component, detections, clocks=clocks, compute=compute))
     return found
+
+
+def _erring(gpu: str, detections: list[Detection], stated: Detection) -> Diagnosis:
+    """Return what an error code of the driver says, with whatever else its sensors say."""
+    code = int(stated.after)
+    return Diagnosis(
+        component=gpu,
+        cause=cause_of_code(code) or Cause.UNEXPLAINED,
+        evidence=(stated, *(d for d in detections if d is not stated)),
+        confidence=0.9,
+        sure=True,
+        critical=True,
+        summary=f"the driver reports XID {code} on {gpu}",
+    )
 
 
 def _slow(

@@ -12,6 +12,7 @@ from detectors.evidence import (
     metrics_of,
     told_by,
 )
+from detectors.facts import SIGNAL_LOST
 from detectors.records import Cause, Detection, RuledOut, Scope
 
 
@@ -82,18 +83,22 @@ def _degraded(
         return _slower_than_siblings(link, slower, victims)
     hurts = bool(slower or victims)
     several = len(metrics_of(physical)) > 1
+    dark = bool(told_by(physical, {SIGNAL_LOST}))
     return Diagnosis(
         component=link,
         cause=Cause.LINK_DEGRADED,
         evidence=(*physical, *slower, *_all(victims)),
         confidence=0.95 if hurts and several else 0.85 if hurts else 0.7 if several else 0.5,
-        sure=bool(victims),
+        sure=bool(victims) or dark,
+        critical=dark,
         affected=tuple(sorted(victims)),
         ruled_out=tuple(
             RuledOut(component=link, cause=Cause.CONGESTION, reason="errors on the wire rose too")
             for _ in told_by(detections, CONGESTION)[:1]
         ),
-        summary=f"{link}: {_told(physical)} rose"
+        summary=f"{link} gets no light"
+        if dark
+        else f"{link}: {_told(physical)} left their usual levels"
         + (", and less gets through it" if slower else ""),
     )
 

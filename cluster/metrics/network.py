@@ -180,6 +180,14 @@ METRICS = (
         sources=named(openconfig=_CHANNEL + "output-power/instant"),
     ),
     Metric(
+        name="net_optics_osnr_decibels",
+        kind=Kind.GAUGE,
+        unit="dB",
+        bad=Bad.DOWN,
+        highest=80.0,
+        sources=named(openconfig="/components/component/optical-channel/state/osnr/instant"),
+    ),
+    Metric(
         name="net_optics_laser_temperature_celsius",
         kind=Kind.GAUGE,
         unit="Cel",
