@@ -4,9 +4,12 @@ import asyncio
 import json
 import subprocess
 
+import grpc
+from gnmi_pb import gnmi_pb2, gnmi_pb2_grpc
+
 from actuators.steering import paths
 from tests.forwarding.actor import plan_of
-from tests.forwarding.lab import Child, hands
+from tests.forwarding.lab import METADATA, Child, hands
 
 FLOWS = 6
 OLD, NEW = ("Ethernet49",), ("Ethernet50", "Ethernet51")
@@ -68,10 +71,21 @@ def rules_of(lab, told, which):
     return rules
 
 
+async def is_committing(hand):
+    """Return whether a commit waits at a switch: it takes no Set then, not even an empty one."""
+    stub = gnmi_pb2_grpc.gNMIStub(hand.session.channel)
+    call = stub.Set(gnmi_pb2.SetRequest(), metadata=METADATA)
+    code = await call.code()
+    assert code in (grpc.StatusCode.OK, grpc.StatusCode.FAILED_PRECONDITION)
+    return code is not grpc.StatusCode.OK
+
+
 async def held(lab, election):
     """Return the rules of each leaf as it tells them, once no commit waits there any more."""
-    await asyncio.sleep(ROLLBACK_SECONDS + 0.1)
     async with hands(lab, *lab.shape.leaf_names, election_id=election) as opened:
+        for hand in opened.values():
+            while await is_committing(hand):  # noqa: ASYNC110 - the switch tells nobody
+                await asyncio.sleep(0.02)
         return {
             hand.session.name: {n: rule.text() for n, rule in (await hand.rules()).items()}
             for hand in opened.values()

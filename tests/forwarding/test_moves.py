@@ -21,7 +21,7 @@ from cluster.fabric import leaf_spine
 from cluster.flows import Flows
 from pipelines.drivers.steering_watch import WatchSettings
 from tests.actuators.inputs import no_pause
-from tests.forwarding.lab import hands, placed, steering, totals
+from tests.forwarding.lab import WIRE_BYTES, hands, placed, steering, totals
 
 A, B, C, D = (f"Ethernet{n}" for n in (49, 50, 51, 52))
 UNHARMED = {"lost": 0, "reordered": 0, "doubled": 0, "retransmitted": 0}
@@ -33,15 +33,17 @@ def unharmed(report):
     return told
 
 
-async def share_of(driver, interfaces, seconds=0.2):
-    """Return what part of leaf1's packets leaves by each interface."""
+async def share_of(driver, interfaces, packets=160):
+    """Return what part of leaf1's packets leaves by each interface, to a twentieth."""
     ports = [("switch/leaf1", interface) for interface in interfaces]
     first = await driver._watch.look(ports)
-    await asyncio.sleep(seconds)
-    last = await driver._watch.look(ports)
-    sent = {port[1]: last.octets[port] - first.octets[port] for port in ports}
-    everything = sum(sent.values())
-    return {interface: round(octets / everything, 2) for interface, octets in sent.items()}
+    everything = 0
+    while everything < packets * WIRE_BYTES:
+        await asyncio.sleep(0.05)
+        last = await driver._watch.look(ports)
+        sent = {port[1]: last.octets[port] - first.octets[port] for port in ports}
+        everything = sum(sent.values())
+    return {interface: round(20 * octets / everything) / 20 for interface, octets in sent.items()}
 
 
 async def pinned(lab, driver, flows, interfaces):
@@ -89,8 +91,8 @@ async def test_bringing_about_twice_writes_once(lab):
 
 
 async def test_moves_wait_for_the_jobs_idle_phase(lab):
-    flows = lab.flows(4)
     period, busy = 0.2, 0.1
+    flows = lab.flows(4, rate=200.0 * busy / period)
     beat = Beat(start_ns=0, period_ns=int(period * 1e9), busy_ns=int(busy * 1e9))
     phases = []
 
@@ -98,8 +100,8 @@ async def test_moves_wait_for_the_jobs_idle_phase(lab):
         del changes
         now_ns = time.monotonic_ns()
         at_ns = beat.idle_at(now_ns, need_ns=40_000_000)
+        phases.append(at_ns % beat.period_ns)
         await asyncio.sleep((at_ns - now_ns) / 1e9)
-        phases.append(time.monotonic() % period)
 
     watch = WatchSettings(window_seconds=period)
     async with steering(lab, watch=watch) as driver:
@@ -109,10 +111,10 @@ async def test_moves_wait_for_the_jobs_idle_phase(lab):
             planned = change_set(old, placed(flows, [C]), lab.means(is_ready=True))
             await driver.write(planned.changes)
             await driver.confirm(planned.changes)
-            shares = await share_of(driver, [A, C], 2 * period)
+            shares = await share_of(driver, [A, C])
             assert unharmed(traffic.stop()) == UNHARMED
     assert shares == {A: 0.0, C: 1.0}
-    assert all(phase >= busy for phase in phases)
+    assert all(phase >= beat.busy_ns for phase in phases)
 
 
 async def test_packets_that_do_not_follow_undo_the_change(lab):
