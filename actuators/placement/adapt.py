@@ -8,15 +8,22 @@ from numpy.typing import NDArray
 
 from actuators.placement.certificate import bound_after
 from actuators.placement.layers import NONE
+from actuators.placement.place import spread_evenly, working_planes
 from actuators.placement.placement import Known, Placement
+from actuators.placement.repair import Effort, shift
 from actuators.placement.split import split
 from actuators.placement.work import Work
 from cluster.fabric import Fabric
 from cluster.flows import Flows
 
 _SLACK: Final = 1e-9
+_MANY: Final = 1_000
+# How many sub-flows chains may look at in vain: at least, and for each that needs a path.
+_LOOKS: Final = 500
+_LOOKS_EACH: Final = 50
 
 Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 
 def adapt(
@@ -118,21 +125,59 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
         core=placement.core,
     )
     capacity = work.layers.capacity
-    was_placed = work.plane >= 0
+    had_path = work.plane >= 0
     if ((capacity == 0.0) & (load > 0.0)).any():
         work.strand(load)
-    free = placement.flows.steerable[placement.flow]
+        coreless = np.flatnonzero(work.is_coreless).astype(np.int32)
+        had_path[coreless] = False
+        work.fill_cores(coreless, load)
+    had_path &= work.plane >= 0
     loose = np.flatnonzero((work.plane < 0) & ~placement.is_local).astype(np.int32)
-    loose = loose[np.argsort(-work.bits[loose], kind="stable")]
-    work.fill(loose, load, capacity)
+    _place_loose(work, placement, loose, load)
     if len(loose) and (work.plane[loose] < 0).any():
         placement.known.demands = placement.known.bound = None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        busiest = float(np.max(load / capacity, where=load > 0.0, initial=0.0))
-    bound = placement.bound.level
-    if busiest <= bound * (1.0 + _SLACK):
+    target = placement.bound.level
+    if _busiest(work, load) <= target * (1.0 + _SLACK):
         return
-    work.relieve(loose[free[loose]], load, target=bound, most_moves=4 * len(loose))
-    staying = np.flatnonzero(was_placed & free).astype(np.int32)
+    free = placement.flows.steerable[placement.flow]
+    work.relieve(loose[free[loose]], load, target=target, most_moves=4 * len(loose))
+    cost = np.where(free, had_path, -1).astype(np.int8)
     most = int(most_moved_share * len(work.plane))
-    work.relieve(staying, load, target=bound, most_moves=most)
+    looks = _LOOKS + _LOOKS_EACH * len(loose)
+    effort = Effort(cost=cost, most_spent=most, most_looks=looks)
+    most -= shift(work, load, target=target, effort=effort)
+    staying = np.flatnonzero(cost > 0).astype(np.int32)
+    work.relieve(staying, load, target=target, most_moves=most)
+
+
+def _place_loose(work: Work, placement: Placement, loose: Ints, load: Floats) -> None:
+    """Place what has no path: where most room is, or evenly by itself where that is better.
+
+    Where many flows end and as many begin in their place, evenly fits what was freed evenly.
+    """
+    by_size = loose[np.argsort(-work.bits[loose], kind="stable")]
+    before = load.copy()
+    if len(loose) >= _MANY:
+        spread_evenly(work, by_size, np.unique(working_planes(work.layers)))
+        work.core[loose] = NONE
+        load[:] = work.load()
+        work.fill_cores(by_size[work.is_coreless[by_size]], load)
+        if _busiest(work, load) <= placement.bound.level * (1.0 + _SLACK):
+            return
+        even = work.plane[loose].copy(), work.core[loose].copy(), load.copy()
+        work.plane[loose] = work.core[loose] = NONE
+        load[:] = before
+    work.fill(by_size, load, work.layers.capacity)
+    if len(loose) >= _MANY:
+        target = placement.bound.level
+        if _excess(work, even[2], target) < _excess(work, load, target):
+            work.plane[loose], work.core[loose], load[:] = even
+
+
+def _busiest(work: Work, load: Floats) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.max(load / work.layers.capacity, where=load > 0.0, initial=0.0))
+
+
+def _excess(work: Work, load: Floats, target: float) -> float:
+    return float(np.maximum(load - work.layers.capacity * target, 0.0).sum())

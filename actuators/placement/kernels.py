@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from actuators.placement import colour, search
+from actuators.placement import chains, colour, search
 from cluster.compiled import can_compile, compiled
 
 # Beyond it plain loops would take longer than making the machine code.
@@ -29,6 +29,11 @@ def colouring(subflows: int) -> ModuleType:
 def searching(subflows: int) -> ModuleType:
     """Return the loops of `search` for so many sub-flows."""
     return _chosen(search, subflows)
+
+
+def chaining(subflows: int) -> ModuleType:
+    """Return the loops of `chains` for so many sub-flows."""
+    return _chosen(chains, subflows)
 
 
 def warm_up(*, wait: bool = False) -> bool:
@@ -63,5 +68,6 @@ def _warm() -> None:
         few = np.arange(2, dtype=np.int32)
         colour.exercise(compiled(colour.__name__), few)
         search.exercise(compiled(search.__name__), few)
+        chains.exercise(compiled(chains.__name__), few)
     finally:
         _ready.set()

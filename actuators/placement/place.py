@@ -68,7 +68,7 @@ def place(
     kept = _kept_planes(found, bits, apart, free)
     _hash(work, np.flatnonzero(apart & ~free), kept, seed)
     order = _in_order(flows, flow, bits, np.flatnonzero(apart & free))
-    spread_evenly(work, order, np.setdiff1d(_working_planes(found), kept))
+    spread_evenly(work, order, np.setdiff1d(working_planes(found), kept))
     _repair(work, fabric, order)
     return Placement(
         fabric=fabric,
@@ -89,7 +89,7 @@ def _in_order(flows: Flows, flow: Ints, bits: Floats, rows: NDArray[np.int64]) -
     return rows[np.lexsort((-size, -priority.astype(np.int64)))].astype(np.int32)
 
 
-def _working_planes(layers: Layers) -> Ints:
+def working_planes(layers: Layers) -> Ints:
     """Return the planes that some leaf reaches, each as often as it is faster than the slowest."""
     capacity = layers.low.capacity.reshape(2, layers.leaves, layers.planes).min(axis=0)
     reached = (capacity > 0.0).sum(axis=0)
@@ -107,7 +107,7 @@ def _kept_planes(
     """Return the planes that are kept for what cannot be steered, in proportion to its traffic."""
     if free.all():
         return np.zeros(0, dtype=np.int32)
-    planes = np.unique(_working_planes(layers))
+    planes = np.unique(working_planes(layers))
     hashed_bits, all_bits = float(bits[apart & ~free].sum()), float(bits[apart].sum())
     if hashed_bits in {0.0, all_bits} or len(planes) < 2:  # noqa: PLR2004
         return planes[:0]
@@ -119,7 +119,7 @@ def _hash(work: Work, rows: NDArray[np.int64], kept: Ints, seed: int) -> None:
     if not len(rows):
         return
     layers = work.layers
-    planes = kept if len(kept) else np.unique(_working_planes(layers))
+    planes = kept if len(kept) else np.unique(working_planes(layers))
     work.plane[rows] = planes[hashed(rows, seed, len(planes))]
     if layers.cores:
         across = rows[work.ends.tail_pod[rows] != work.ends.head_pod[rows]]

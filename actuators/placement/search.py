@@ -133,6 +133,32 @@ def load_of(shape: Shape, ends: Ends, bits: Floats, plane: Ints, core: Ints, loa
 
 @loop
 def strand(
+    shape: Shape, ends: Ends, bits: Floats, plane: Ints, core: Ints, load: Floats, capacity: Floats
+) -> int:
+    """Take sub-flows off paths that are dead, with what they load; return how many.
+
+    Where only the way to the core is dead, the plane stays.
+    """
+    path = np.zeros(4, dtype=np.int64)
+    stranded = 0
+    for n in range(len(plane)):
+        if plane[n] < 0:
+            continue
+        hops = resources(shape, ends, n, plane[n], core[n], path)
+        if capacity[path[0]] <= 0.0 or capacity[path[1]] <= 0.0:
+            add(load, path, hops, -bits[n])
+            plane[n] = core[n] = -1
+            stranded += 1
+        elif hops > 2 and (capacity[path[2]] <= 0.0 or capacity[path[3]] <= 0.0):  # noqa: PLR2004
+            add(load, path[2:], 2, -bits[n])
+            core[n] = -1
+            stranded += 1
+    return stranded
+
+
+@loop
+def fill_cores(
+    order: Ints,
     shape: Shape,
     ends: Ends,
     bits: Floats,
@@ -141,20 +167,29 @@ def strand(
     load: Floats,
     capacity: Floats,
 ) -> int:
-    """Take sub-flows off paths with a dead resource, and what they load; return how many."""
+    """Give sub-flows that have a plane the core with most room; return how many found none.
+
+    These lose their plane, too.
+    """
     path = np.zeros(4, dtype=np.int64)
     stranded = 0
-    for n in range(len(bits)):
-        if plane[n] < 0:
-            continue
-        hops = resources(shape, ends, n, plane[n], core[n], path)
-        works = True
-        for hop in range(hops):
-            works = works and capacity[path[hop]] > 0.0
-        if not works:
-            add(load, path, hops, -bits[n])
-            plane[n] = core[n] = -1
+    for n in order:
+        lowest = np.inf
+        for turn in range(shape[3]):
+            choice = (n + turn) % shape[3]
+            resources(shape, ends, n, plane[n], choice, path)
+            value = utilisation(load, capacity, path[2:], 2, bits[n], lowest)
+            if value < lowest:
+                lowest = value
+                core[n] = choice
+        if core[n] < 0:
+            resources(shape, ends, n, plane[n], -1, path)
+            add(load, path, 2, -bits[n])
+            plane[n] = -1
             stranded += 1
+            continue
+        resources(shape, ends, n, plane[n], core[n], path)
+        add(load, path[2:], 2, bits[n])
     return stranded
 
 
@@ -237,5 +272,6 @@ def exercise(loops: ModuleType, few: Ints) -> None:
     loops.spread(few, bits, np.arange(4), np.arange(3, dtype=np.int32), np.ones(3))
     loops.load_of(shape, ends, bits, plane, core, room.copy())
     loops.strand(shape, ends, bits, plane, core, room.copy(), room)
+    loops.fill_cores(few[:0], shape, ends, bits, plane, core, room.copy(), room)
     loops.fill(few, shape, ends, bits, plane, core, room.copy(), room)
     loops.relieve(few, shape, ends, bits, plane, core, room.copy(), room, 1.0, 1)

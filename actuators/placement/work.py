@@ -51,8 +51,24 @@ class Work:
             capacity,
         )
 
+    def fill_cores(self, order: Ints, load: Floats) -> None:
+        """Give sub-flows that have a plane the core with most room; without one they lose both."""
+        searching(len(order)).fill_cores(
+            order,
+            self.layers.shape,
+            self.ends.columns,
+            self.bits,
+            self.plane,
+            self.core,
+            load,
+            self.layers.capacity,
+        )
+
     def strand(self, load: Floats) -> int:
-        """Take sub-flows off paths that are dead, with what they load; return how many."""
+        """Take sub-flows off paths that are dead, with what they load; return how many.
+
+        Where only the way to the core is dead, the plane stays.
+        """
         stranded: int = searching(len(self.plane)).strand(
             self.layers.shape,
             self.ends.columns,
@@ -63,6 +79,14 @@ class Work:
             self.layers.capacity,
         )
         return stranded
+
+    @property
+    def is_coreless(self) -> NDArray[np.bool_]:
+        """By sub-flow: it has a plane, but lacks the core that it needs."""
+        without: NDArray[np.bool_] = (
+            (self.plane >= 0) & (self.core < 0) & (self.ends.tail_pod != self.ends.head_pod)
+        )
+        return without
 
     def load(self) -> Floats:
         load = np.zeros(len(self.layers.capacity))
