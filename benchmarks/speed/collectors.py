@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +40,14 @@ def start_trimtab(home: Path, bootstrap: str, addresses: list[str]) -> Started:
     )
     argv = [str(Path(sys.executable).parent / "trimtab"), "collect", "--config", str(config)]
     decoder = FrameDecoder()
+    sequences: Counter[str] = Counter()
 
     def samples(message: Any) -> int:
-        return decoder.decode(message.value).samples
+        frame = decoder.decode(message.value)
+        sequences[frame.source] += 1
+        if frame.sequence != sequences[frame.source]:
+            raise ValueError(f"frame {sequences[frame.source]} of {frame.source!r} is lost")
+        return frame.samples
 
     return Started(
         _spawn(home / "trimtab.log", argv),
