@@ -1,15 +1,18 @@
 """The lab leaves nothing behind, whatever becomes of it."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from gnmi_pb import gnmi_pb2, gnmi_pb2_grpc
 
+from pipelines.drivers.gnmi_path import parse_path
 from simulator.linux import namespaces
 from simulator.linux.routing import MAIN, Roads, routes
 from simulator.linux.shape import Shape
-from tests.forwarding.lab import Child, running_lab
+from tests.forwarding.lab import METADATA, Child, hands, running_lab
 
 
 def present(names):
@@ -71,3 +74,31 @@ def test_leaf_sends_by_a_spine_only_what_that_spine_delivers():
     assert hops == {"10.2.0.0/24": ["Ethernet50"], "10.3.0.0/24": ["Ethernet49", "Ethernet50"]}
     spine = routes(shape, "spine1", Roads(alive=alive, weights={}))
     assert [where.prefix for where in spine] == ["10.1.0.0/24", "10.3.0.0/24"]
+
+
+async def test_counters_that_are_subscribed_to_are_the_kernels(lab):
+    path = parse_path("/interfaces/interface[name=Ethernet1]/state/counters/in-pkts")
+    asked = gnmi_pb2.SubscribeRequest(
+        subscribe=gnmi_pb2.SubscriptionList(
+            mode=gnmi_pb2.SubscriptionList.STREAM,
+            encoding=gnmi_pb2.PROTO,
+            subscription=[
+                gnmi_pb2.Subscription(path=path, mode=gnmi_pb2.SAMPLE, sample_interval=20_000_000)
+            ],
+        )
+    )
+
+    async def requests():
+        yield asked
+        await asyncio.Event().wait()
+
+    async with hands(lab, "leaf1") as opened:
+        stub = gnmi_pb2_grpc.gNMIStub(opened["switch/leaf1"].session.channel)
+        call = stub.Subscribe(requests(), metadata=METADATA)
+        with lab.traffic(lab.flows(1)) as traffic:
+            async for answer in call:
+                updates = answer.update.update
+                if updates and updates[0].val.uint_val >= 20:
+                    break
+            assert traffic.sent()[1] >= 10  # what else hosts say is counted, too
+        call.cancel()
