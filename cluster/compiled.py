@@ -1,9 +1,9 @@
 """Loops over arrays, compiled where numba is installed and run as they are where it is not.
 
-A module of loops marks each with `loop`. Imported as usual its functions are plain Python;
-`compiled` returns a copy of it whose functions are compiled. Both give the same numbers, so which
-of them answers is a matter of time only: compiling takes seconds once, then the machine code is
-read from numba's cache beside the source, or in the user's cache folder.
+A module of loops marks each with `loop` or `array_loop`. Imported as usual its functions are plain
+Python; `compiled` returns a copy of it whose functions are compiled. Both give the same numbers, so
+which of them answers is a matter of time only: compiling takes seconds once, then the machine code
+is read from numba's cache beside the source, or in the user's cache folder.
 """
 
 import importlib.util
@@ -27,6 +27,19 @@ def loop(function: F) -> F:
     import numba  # noqa: PLC0415 - it takes a second, and may not be there
 
     made: Any = numba.njit(cache=True, nogil=True)(function)
+    return cast(F, made)
+
+
+def array_loop(function: F) -> F:
+    """Mark a function like `loop`; a division by zero gives inf, as NumPy's does.
+
+    Only so become loops with a division the processor's vector instructions.
+    """
+    if not _compiling.get():
+        return function
+    import numba  # noqa: PLC0415 - it takes a second, and may not be there
+
+    made: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     return cast(F, made)
 
 

@@ -5,7 +5,8 @@ from typing import Any, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from cluster.config import Config
-from detectors.base import require_finite
+from detectors.base import clipped
+from detectors.hot import Test
 
 
 class AdwinConfig(Config):
@@ -28,6 +29,9 @@ class AdwinConfig(Config):
 
     def build(self) -> "Adwin":
         return Adwin(self)
+
+    def test(self) -> Test | None:
+        return None
 
 
 class Adwin:
@@ -56,8 +60,7 @@ class Adwin:
         )
 
     def update(self, value: float) -> float | None:
-        require_finite(value)
-        self._test.update(max(-self._largest, min(self._largest, value)))
+        self._test.update(clipped(value, self._largest))
         return value if self._test.drift_detected else None
 
     def __repr__(self) -> str:

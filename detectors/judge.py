@@ -11,15 +11,13 @@ from cluster.frame import SeriesKey
 from detectors.bank import DetectorBank
 from detectors.false_alarms import Assurance, Evidence
 from detectors.records import Detection, Scope
-from detectors.series import Floats, Ids, SeriesIds
+from detectors.series import Floats, Ids, Rows, SeriesIds
 from detectors.settings import DetectSettings
 from detectors.standardise import Standardise
 from detectors.traits import traits_of
 from detectors.verify import Verify
 
 Judged = tuple[SeriesKey, Scope]
-# A baseline of exact zeros is left by infinitely many sigmas; only finite values go on.
-_LARGEST = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +26,7 @@ class Columns:
 
     places: Ids
     ids: Ids
+    rows: Rows
 
 
 class Judge:
@@ -63,9 +62,10 @@ class Judge:
         rows = np.array([number for number, _ in new], dtype=np.intp)
         self._baselines.add(rows, [traits for _, traits in new])
         self._verify.add(rows, [traits.direction for _, traits in new])
+        self._bank.add(rows)
         self._evidence.add(rows)
         self._known = len(self._series)
-        return Columns(places=np.array(places, dtype=np.intp), ids=ids)
+        return Columns(places=np.array(places, dtype=np.intp), ids=ids, rows=Rows(ids))
 
     def reset(self, fits: Callable[[SeriesKey], bool], *, active_too: bool) -> list[Judged]:
         """Start series cold; return those whose told shift is forgotten so."""
@@ -80,24 +80,25 @@ class Judge:
         self, columns: Columns, at_ns: int, values: Floats
     ) -> tuple[list[Detection], list[Judged]]:
         """Return shifts that are told now, and the series whose told shift is over."""
-        ids = columns.ids
+        ids, rows = columns.ids, columns.rows
         if not len(ids):
             return [], []
-        scaled = self._baselines.scaled(ids, values[columns.places])
-        sigmas = np.clip(self._baselines.sigmas(ids, scaled), -_LARGEST, _LARGEST)
+        scaled = self._baselines.scaled(rows, values[columns.places])
+        sigmas = self._baselines.sigmas(rows, scaled)
         self._verify.run(ids, at_ns, sigmas, scaled)
         self._evidence.take(ids, at_ns, sigmas)
-        told = self._bank.update(ids, sigmas)
+        told = self._bank.update(rows, sigmas)
         self._verify.tell(ids, list(told))
         self._detectors.update({int(ids[place]): name for place, name in told.items()})
         levels = self._verify.run_level(ids)
         verdicts = self._verify.verdicts(
-            ids, at_ns, self._baselines.is_effect(ids, levels), strong=self._is_strong(ids)
+            ids, at_ns, self._baselines.is_effect(rows, levels), strong=self._is_strong(ids)
         )
         began = np.flatnonzero(verdicts.began)
         detections = [self._detection(int(ids[i]), at_ns, levels[i]) for i in began]
-        for number in self._baselines.learn(ids, scaled, verdicts.quiet).tolist():
-            self._bank.warm(number, self._baselines.take_window(number).tolist())
+        warm = self._baselines.learn(rows, scaled, verdicts.quiet)
+        if len(warm):
+            self._bank.warm(warm, self._baselines.take_windows(warm))
         ended = ids[verdicts.ended | verdicts.settled]
         self._cool(ids[verdicts.settled])
         return detections, [self._series.keys[number] for number in ended.tolist()]
@@ -127,13 +128,11 @@ class Judge:
         self._evidence.reset(ids)
         self._baselines.reset(ids)
         self._verify.reset(ids)
-        self._bank.drop(ids)
 
     def _detection(self, number: int, at_ns: int, scaled: float) -> Detection:
         key, scope = self._series.keys[number]
         onset_ns = self._verify.onset_ns(number)
-        ids = np.array([number])
-        level = self._baselines.level(ids)
+        row = Rows(np.array([number]))
         return Detection(
             detection_id=fact_id(self._cell, *key, scope, str(onset_ns)),
             cell=self._cell,
@@ -142,9 +141,9 @@ class Judge:
             scope=scope,
             onset_ns=onset_ns,
             detected_ns=at_ns,
-            shift_sigmas=float(self._baselines.sigmas(ids, np.array([scaled]))[0]),
-            before=float(self._baselines.unscaled(ids, level)[0]),
-            after=float(self._baselines.unscaled(ids, np.array([scaled]))[0]),
+            shift_sigmas=float(self._baselines.sigmas(row, np.array([scaled]))[0]),
+            before=self._baselines.unscaled(number, self._baselines.level(number)),
+            after=self._baselines.unscaled(number, float(scaled)),
         )
 
 

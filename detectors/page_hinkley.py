@@ -5,7 +5,8 @@ from typing import Any, Literal
 from pydantic import PositiveFloat
 
 from cluster.config import Config
-from detectors.base import require_finite
+from detectors.base import clipped
+from detectors.hot import Test
 
 
 class PageHinkleyConfig(Config):
@@ -29,11 +30,21 @@ class PageHinkleyConfig(Config):
     def build(self) -> "PageHinkley":
         return PageHinkley(self)
 
+    def test(self) -> Test:
+        return Test(
+            of_spread=False,
+            adapts=True,
+            tolerance=self.tolerance_sigmas,
+            threshold=self.threshold_sigmas,
+            largest=self.largest_sigmas,
+        )
+
 
 class PageHinkley:
     """Two-sided Page-Hinkley test on standardised values, O(1) time and memory per value.
 
-    Use it where a mean creeps or steps, as corrected FEC codewords do on a dying optic.
+    Use it where a mean creeps or steps, as corrected FEC codewords do on a dying optic. River's,
+    with nothing forgotten (``alpha=1``): forgetting pulls the sums of a slow shift back to zero.
 
     References
     ----------
@@ -52,12 +63,14 @@ class PageHinkley:
 
         self._largest = config.largest_sigmas
         self._test: Any = drift.PageHinkley(
-            min_instances=1, delta=config.tolerance_sigmas, threshold=config.threshold_sigmas
+            min_instances=1,
+            delta=config.tolerance_sigmas,
+            threshold=config.threshold_sigmas,
+            alpha=1.0,
         )
 
     def update(self, value: float) -> float | None:
-        require_finite(value)
-        self._test.update(max(-self._largest, min(self._largest, value)))
+        self._test.update(clipped(value, self._largest))
         return value if self._test.drift_detected else None
 
     def __repr__(self) -> str:

@@ -58,6 +58,34 @@ class SeriesIds:
         return number
 
 
+class Rows:
+    """Rows of arrays that a list of ids names: as a view where the ids follow each other.
+
+    A row is named at most once.
+    """
+
+    __slots__ = ("_rows", "_writes_through", "ids")
+
+    def __init__(self, ids: Ids) -> None:
+        self.ids = ids
+        self._writes_through = len(ids) > 0 and bool(np.all(np.diff(ids) == 1))
+        self._rows: slice | Ids = (
+            slice(int(ids[0]), int(ids[-1]) + 1) if self._writes_through else ids
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, array: NDArray[Item]) -> NDArray[Item]:
+        """Return the rows of an array, to be given back with `put` when they were changed."""
+        return array[self._rows]
+
+    def put(self, array: NDArray[Item], part: NDArray[Item]) -> None:
+        """Write rows back that `take` returned."""
+        if not self._writes_through:
+            array[self._rows] = part
+
+
 def grown(array: NDArray[Item], size: int, fill: float) -> NDArray[Item]:
     """Return the array with room for `size` rows, doubling as it grows."""
     if len(array) >= size:

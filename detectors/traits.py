@@ -37,6 +37,10 @@ class Traits(NamedTuple):
     least_absolute: float
     direction: int
 
+    @property
+    def is_log(self) -> bool:
+        return not math.isnan(self.log_zero)
+
 
 @cache
 def derived_metrics() -> dict[str, Metric]:
@@ -61,7 +65,8 @@ def traits_of(name: str, scope: Scope) -> Traits | None:
         return None
     direction = {Bad.UP: 1, Bad.DOWN: -1, Bad.BOTH: 0}[metric.bad]
     if scope is Scope.PEERS:
-        return Traits(1e-9, max(metric.least_effect_ratio, _LEAST_PEER_RATIO), 0.0, direction)
+        least = metric.least_peer_ratio or max(metric.least_effect_ratio, _LEAST_PEER_RATIO)
+        return Traits(1e-9, least, 0.0, direction)
     if metric.log:
         rate = metric.kind is Kind.COUNTER
         zero = _LOG_ZERO_RATE if rate else _LOG_ZERO.get(metric.unit, 1e-9)
