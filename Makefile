@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-kafka test-e2e lint format proto bench bench-ingest clean
+.PHONY: install demo test test-kafka test-e2e lint format proto bench bench-ingest bench-nslb clean
 
 install: $(STAMP)
 
@@ -53,6 +53,10 @@ proto: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# NSLB_ARGS: cases by the beginning of their ids, `N1 N3-link`; without, all of them in 15 minutes.
+bench-nslb: $(STAMP)
+	$(BIN)/python -m benchmarks.quality.nslb $(NSLB_ARGS)
 
 # Against gnmic where TRIMTAB_GNMIC or PATH has it.
 bench-ingest: $(STAMP)

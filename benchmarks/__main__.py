@@ -9,8 +9,11 @@ import sys
 from benchmarks.row import print_table, write_results
 
 _SETS = {
-    "ingest": ("frames", "gnmi", "prometheus", "collector", "storage"),
-    "detect": ("detectors",),
+    "ingest": tuple(
+        f"speed.{name}" for name in ("frames", "gnmi", "prometheus", "collector", "storage")
+    ),
+    "detect": ("speed.detectors",),
+    "nslb-fast": ("quality.nslb",),
 }
 
 
@@ -22,7 +25,7 @@ def main() -> None:
         rows = [
             row
             for module in _SETS[name]
-            for row in importlib.import_module(f"benchmarks.speed.{module}").rows()
+            for row in importlib.import_module(f"benchmarks.{module}").rows()
         ]
         print(f"\n{name}")
         print_table(rows)

@@ -65,8 +65,8 @@ def print_table(rows: Sequence[Row]) -> None:
         ratio = "" if not row.baseline else f"{row.value / row.baseline:.1f}"
         holds = "" if row.holds is None else ("yes" if row.holds else "no")
         print(
-            f"{row.id:<26} {_short(row.value):>12} {_short(row.baseline):>12} {ratio:>7} "
-            f"{_short(row.target):>10}  {holds:<5}  {row.what} ({row.unit})"
+            f"{row.id:<26} {short(row.value):>12} {short(row.baseline):>12} {ratio:>7} "
+            f"{short(row.target):>10}  {holds:<5}  {row.what} ({row.unit})"
         )
 
 
@@ -90,7 +90,7 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _short(value: float | None) -> str:
+def short(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
