@@ -45,6 +45,9 @@ class Metric:
         Direction that means degradation; ``none``: context that accuses nobody.
     least_effect_ratio
         Relative change that is worth telling.
+    least_peer_ratio
+        Relative distance from its peers that is worth telling; None: as much as in its own history,
+        five per cent at least.
     log
         Standardised on a logarithmic scale: bit error ratios, latencies.
     lowest, highest
@@ -63,6 +66,7 @@ class Metric:
     unit: str
     bad: Bad = Bad.NONE
     least_effect_ratio: float = 0.1
+    least_peer_ratio: float | None = None
     log: bool = False
     lowest: float = 0.0
     highest: float = float("inf")

@@ -1,5 +1,6 @@
 """A component among its peers: what leaves them is suspect, what all of them share is load."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -18,9 +19,20 @@ _METRICS = {
         {"gpu_sm_clock_hertz", "gpu_temperature_celsius", "train_rank_compute_seconds"}
     ),
     "port": frozenset({"net_if_out_octets_per_second", "net_if_in_octets_per_second"}),
-    "nic": frozenset({"rdma_port_transmit_bytes_per_second", "rdma_port_receive_bytes_per_second"}),
+    "nic": frozenset(
+        {
+            "rdma_port_transmit_bytes_per_second",
+            "rdma_port_receive_bytes_per_second",
+            "rdma_port_reported_transmit_bytes_per_second",
+            "rdma_port_reported_receive_bytes_per_second",
+        }
+    ),
     "engine": frozenset({"llm_tpot_seconds_mean", "llm_ttft_seconds_mean"}),
 }
+# Rates that are compared over a span: two members are never read at the same instant, so what one
+# has already sent the other sends a moment later, and only sums agree.
+_SUMMED = frozenset(_METRICS["port"] | _METRICS["nic"])
+_SPAN_NS = 2_000_000_000
 _LEAST_PEERS = 3
 _FRESH_NS = 15_000_000_000
 _IDLE_RATIO = 0.05
@@ -68,11 +80,35 @@ def job_groups(jobs: Iterable[Job]) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class _Group:
-    """The newest value of every member, and the highest level the group lately had."""
+class _Member:
+    """What a member lately said: the newest value, and the mean over the span."""
 
-    latest: dict[SeriesKey, tuple[int, float]] = field(default_factory=dict)
+    seen_ns: int = 0
+    level: float = 0.0
+    recent: deque[tuple[int, float]] = field(default_factory=deque)
+
+    def take(self, at_ns: int, value: float, *, summed: bool) -> None:
+        self.seen_ns = at_ns
+        if not summed:
+            self.level = value
+            return
+        self.recent.append((at_ns, value))
+        while at_ns - self.recent[0][0] >= _SPAN_NS:
+            self.recent.popleft()
+        # Summed anew: a running total would keep the rounding of every value it ever held.
+        self.level = sum(value for _, value in self.recent) / len(self.recent)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Every member's level, and the highest level the group lately had."""
+
+    members: dict[SeriesKey, _Member] = field(default_factory=dict)
     peak: float = 0.0
+
+    def take(self, key: SeriesKey, at_ns: int, value: float) -> None:
+        member = self.members.setdefault(key, _Member())
+        member.take(at_ns, value, summed=key.metric in _SUMMED)
 
     def ratio(self, key: SeriesKey, at_ns: int) -> float:
         """Return the member's level relative to its peers' median.
@@ -80,9 +116,9 @@ class _Group:
         NaN without three peers, or when the group is idle.
         """
         others = [
-            value
-            for other, (seen_ns, value) in self.latest.items()
-            if other != key and abs(at_ns - seen_ns) <= _FRESH_NS
+            member.level
+            for other, member in self.members.items()
+            if other != key and abs(at_ns - member.seen_ns) <= _FRESH_NS
         ]
         if len(others) < _LEAST_PEERS:
             return np.nan
@@ -90,7 +126,7 @@ class _Group:
         self.peak = max(self.peak * _PEAK_DECAY, middle)
         if middle <= _IDLE_RATIO * self.peak:
             return np.nan
-        return max(self.latest[key][1] / middle, _LOWEST_RATIO)
+        return max(self.members[key].level / middle, _LOWEST_RATIO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +161,7 @@ class Peers:
         self._groups = {
             key: group
             for key, group in self._groups.items()
-            if key[0] in known or key[0].startswith("role/")
+            if key[0] in known or key[0].startswith(("role/", "rails/"))
         }
 
     def group_of(self, key: SeriesKey) -> str:
@@ -136,12 +172,15 @@ class Peers:
         if kind == "engine":
             role = role_of(key.attributes)
             return f"role/{role}" if role else ""
-        return self._static.get(key.component) or self._by_job.get(key.component, "")
+        told = self._static.get(key.component) or self._by_job.get(key.component, "")
+        if kind == "nic" and not told:
+            return f"rails/{names.owner_of(key.component)}"
+        return told
 
     def members(self, key: SeriesKey) -> tuple[SeriesKey, ...]:
         """Return the series of the group that this one is in, itself included."""
         group = self._groups.get((self.group_of(key), key.metric))
-        return tuple(group.latest) if group else ()
+        return tuple(group.members) if group else ()
 
     def plan(self, layout: Layout) -> PeerPlan:
         """Return the columns of a layout that have peers."""
@@ -170,7 +209,7 @@ class Peers:
             value = float(values[place])
             if value == value:  # noqa: PLR0124 - not NaN
                 group = self._groups.setdefault((name, key.metric), _Group())
-                group.latest[key] = (at_ns, value)
+                group.take(key, at_ns, value)
                 present.append((i, key, group))
         for i, key, group in present:
             ratios[i] = group.ratio(key, at_ns)

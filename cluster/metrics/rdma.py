@@ -72,6 +72,7 @@ METRICS = (
         kind=Kind.GAUGE,
         unit="By/s",
         bad=Bad.DOWN,
+        least_peer_ratio=0.015,
         sources=named(ib_csv="tx_bytes_s"),
     ),
     Metric(
@@ -79,6 +80,7 @@ METRICS = (
         kind=Kind.GAUGE,
         unit="By/s",
         bad=Bad.DOWN,
+        least_peer_ratio=0.015,
         sources=named(ib_csv="rx_bytes_s"),
     ),
     Metric(
