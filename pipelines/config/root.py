@@ -8,7 +8,7 @@ from cluster.config import Config
 from pipelines.config.act import ActConfig
 from pipelines.config.collect import CollectConfig
 from pipelines.config.detect import DetectConfig
-from pipelines.config.notify import ServeConfig, WebhookConfig
+from pipelines.config.notify import ServeConfig, SilenceConfig, WebhookConfig
 from pipelines.config.services import BrokerConfig, DatabaseConfig
 
 
@@ -49,4 +49,5 @@ class TrimtabConfig(Config):
     detect: DetectConfig = DetectConfig()
     act: ActConfig = ActConfig()
     webhooks: tuple[WebhookConfig, ...] = ()
+    silences: tuple[SilenceConfig, ...] = ()
     serve: ServeConfig = ServeConfig()

@@ -17,11 +17,13 @@ from pipelines.errors import DecodeError
 from pipelines.messages.alerts import decode_alert
 from pipelines.messages.decisions import decode_event
 from pipelines.metrics import DELIVERIES
+from pipelines.notify.channel import Channel
+from pipelines.notify.deliveries import delivery_messages
 from pipelines.notify.endpoint import Endpoint
-from pipelines.notify.notices import Notice, notice_of_alert, notice_of_decision
+from pipelines.notify.gate import Gate
+from pipelines.notify.notices import Message, Notice, notice_of_alert, notice_of_decision
 from pipelines.notify.progress import Progress
-from pipelines.notify.queue import Answer, EndpointQueue, GivenUp, Pending
-from pipelines.wire import telemetry_pb2 as pb
+from pipelines.notify.queue import Answer, GivenUp, Pending
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +48,8 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
 
     Parameters
     ----------
+    gate
+        Knows what was degraded before, so that what is part of it is held back from the start.
     earlier
         State and attempts by webhook-id, of deliveries that earlier runs recorded.
     """
@@ -58,15 +62,18 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
         sink: Sink,
         clock: Clock,
         random: Random,
+        gate: Gate,
         earlier: Mapping[str, tuple[str, int]],
     ) -> None:
         self._consumer = consumer
         self._endpoints = {endpoint.name: endpoint for endpoint in endpoints}
-        self._queues = {name: EndpointQueue(random=random) for name in self._endpoints}
+        self._channels = {
+            name: Channel(endpoint.config, random=random, gate=gate, earlier=earlier)
+            for name, endpoint in self._endpoints.items()
+        }
+        self._gate = gate
         self._sink = sink
         self._clock = clock
-        self._earlier = earlier
-        self._known: set[str] = set()
         self._progress = Progress()
         self._attempts: set[asyncio.Task[None]] = set()
         self._is_reassigned = False
@@ -110,48 +117,50 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
         """After partitions moved, everything not committed is read again by whoever has it."""
         self._is_reassigned = False
         self._progress.forget()
-        for name, queue in self._queues.items():
-            for notice in queue.forget():
-                self._known.discard(notice.webhook_id(name))
+        for channel in self._channels.values():
+            channel.forget()
 
     def _take(self, message: Any) -> None:
         place = (message.topic, message.partition, message.offset)
         notice: Notice | None = None
         try:
             if message.topic == topics.ALERTS:
-                notice = notice_of_alert(decode_alert(message.value or b""), place)
+                alert = decode_alert(message.value or b"")
+                self._gate.saw(alert)
+                notice = notice_of_alert(alert, place)
             else:
                 notice = notice_of_decision(decode_event(message.value or b""), place)
         except DecodeError as error:
             # The recorder makes the dead letter of it.
             log.warning("message passed over", topic=message.topic, reason=error.reason)
-        wanted = [] if notice is None else self._wanted_by(notice)
-        self._progress.read(place, len(wanted))
+        takers = [] if notice is None else self._takers(notice)
+        self._progress.read(place, len(takers))
         if notice is not None:
-            for name in wanted:
-                self._add(name, notice)
+            for name in takers:
+                self._give_up(name, self._channels[name].add(notice, now_ns=self._clock.now_ns()))
 
-    def _wanted_by(self, notice: Notice) -> list[str]:
+    def _takers(self, notice: Notice) -> list[str]:
         names = []
         for name, endpoint in self._endpoints.items():
-            delivery_id = notice.webhook_id(name)
-            state, _ = self._earlier.get(delivery_id, ("", 0))
-            has_ended = state not in {"", "retrying"}
-            if endpoint.wants(notice) and not has_ended and delivery_id not in self._known:
+            channel = self._channels[name]
+            if endpoint.follows(notice):
+                channel.note(notice)
+            if not endpoint.wants(notice) or not channel.takes(notice):
+                continue
+            held = channel.held_back(notice, now_ns=self._clock.now_ns())
+            if held is None:
                 names.append(name)
+                continue
+            for back in held:
+                # It was not counted as a delivery, so none has ended.
+                self._tell(name, back.notice, state=back.state, answer=_no_answer(back.detail))
         return names
 
-    def _add(self, name: str, notice: Notice) -> None:
-        delivery_id = notice.webhook_id(name)
-        self._known.add(delivery_id)
-        _, attempts = self._earlier.get(delivery_id, ("", 0))
-        now_ns = self._clock.now_ns()
-        for given_up in self._queues[name].add(notice, now_ns=now_ns, attempts=attempts):
-            self._give_up(name, given_up)
-
     def _start_due(self) -> None:
-        for name, queue in self._queues.items():
-            for pending in queue.due(self._clock.now_ns()):
+        now_ns = self._clock.now_ns()
+        for name, channel in self._channels.items():
+            self._give_up(name, channel.tick(now_ns=now_ns))
+            for pending in channel.due(now_ns=now_ns):
                 attempt = asyncio.create_task(self._attempt(name, pending))
                 self._attempts.add(attempt)
                 attempt.add_done_callback(self._attempts.discard)
@@ -159,54 +168,41 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
     async def _attempt(self, name: str, pending: Pending) -> None:
         attempt = pending.attempts
         answer = await self._endpoints[name].send(pending.notice)
-        state, given_up = self._queues[name].answered(pending, answer, now_ns=self._clock.now_ns())
+        state, given_up = self._channels[name].queue.answered(
+            pending, answer, now_ns=self._clock.now_ns()
+        )
         self._tell(name, pending.notice, attempt=attempt, state=state, answer=answer)
         if state != "retrying":
-            self._progress.ended(pending.notice.place)
+            self._end(pending.notice)
+        self._give_up(name, given_up)
+
+    def _give_up(self, name: str, given_up: Iterable[GivenUp]) -> None:
         for other in given_up:
-            self._give_up(name, other)
+            self._tell(name, other.notice, state=other.state, answer=_no_answer(other.detail))
+            self._end(other.notice)
 
-    def _give_up(self, name: str, given_up: GivenUp) -> None:
-        answer = Answer(status=0, detail=given_up.detail)
-        self._tell(name, given_up.notice, attempt=0, state=given_up.state, answer=answer)
-        self._progress.ended(given_up.notice.place)
+    def _end(self, message: Message) -> None:
+        for place in message.places:
+            self._progress.ended(place)
 
-    def _tell(self, name: str, notice: Notice, *, attempt: int, state: str, answer: Answer) -> None:
+    def _tell(
+        self, name: str, message: Message, *, state: str, answer: Answer, attempt: int = 0
+    ) -> None:
         DELIVERIES.labels(name, state).inc()
         if state in {"failed", "disabled"}:
             log.error(
                 "webhook given up",
                 endpoint=name,
-                event_type=notice.event_type,
-                subject=notice.subject_id,
+                event_type=message.event_type,
+                subject=message.subject_id,
                 status=answer.status,
                 detail=answer.detail,
             )
-        delivery = pb.Delivery(
-            delivery_id=notice.webhook_id(name),
-            attempt=attempt,
-            endpoint=name,
-            event_type=notice.event_type,
-            subject_id=notice.subject_id,
-            at_ns=self._clock.now_ns(),
-            state=state,
-            status=answer.status,
-            detail=answer.detail,
-            duration_seconds=answer.duration_seconds,
-            cell=notice.cell,
-        )
-        self._sink.send(
-            topics.outgoing(
-                topics.DELIVERIES,
-                cell=notice.cell,
-                value=delivery.SerializeToString(),
-                source="notify",
-                subject=notice.subject_id,
-                at_ns=delivery.at_ns,
-                event_id=f"{delivery.delivery_id}-{attempt}-{state}",
-            ),
-            delivery.at_ns,
-        )
+        at_ns = self._clock.now_ns()
+        for outgoing in delivery_messages(
+            name, message, attempt=attempt, state=state, answer=answer, at_ns=at_ns
+        ):
+            self._sink.send(outgoing, at_ns)
 
     async def _commit(self) -> None:
         offsets = {
@@ -215,3 +211,7 @@ class Notifier(ConsumerRebalanceListener):  # type: ignore[misc]
         }
         if offsets:
             await asyncio.to_thread(self._consumer.commit, offsets, timeout_ms=_KAFKA_ANSWER_MS)
+
+
+def _no_answer(detail: str) -> Answer:
+    return Answer(status=0, detail=detail)

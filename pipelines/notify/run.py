@@ -10,9 +10,11 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from pipelines.agents.record_consumer import open_consumer
 from pipelines.clock import Clock
 from pipelines.config.load import Loaded
+from pipelines.facts import Facts
 from pipelines.health import Health
 from pipelines.kafka_producer import Producer
 from pipelines.notify.endpoint import open_endpoints
+from pipelines.notify.gate import Containers, Gate
 from pipelines.notify.notifier import Notifier
 
 log = structlog.get_logger(__name__)
@@ -48,6 +50,7 @@ async def notify(
         sink=producer,
         clock=clock,
         random=Random(clock.now_ns()),  # noqa: S311 - spreads retries, nothing secret
+        gate=await asyncio.to_thread(_gate, loaded, client),
         earlier=await asyncio.to_thread(_earlier, client),
     )
     try:
@@ -57,6 +60,16 @@ async def notify(
     finally:
         await notifier.close()
         await producer.stop()
+
+
+def _gate(loaded: Loaded, client: Client) -> Gate:
+    gate = Gate(containers=Containers(loaded.topology), silences=loaded.config.silences)
+    try:
+        gate.saw_all(Facts(client).open_alerts())
+    except ClickHouseError as error:
+        # They are told again on their topic in a moment.
+        log.warning("earlier alerts unknown", error=str(error)[:300])
+    return gate
 
 
 def _earlier(client: Client) -> dict[str, tuple[str, int]]:

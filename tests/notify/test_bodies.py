@@ -2,12 +2,9 @@ import json
 from dataclasses import replace
 
 from detectors.records import AlertState, Severity
-from pipelines.notify.bodies import (
-    LARGEST_BODY_BYTES,
-    alertmanager_body,
-    fingerprint,
-    standard_body,
-)
+from pipelines.notify.alertmanager import alertmanager_body, fingerprint
+from pipelines.notify.bodies import standard_body
+from pipelines.notify.fields import LARGEST_BODY_BYTES
 from pipelines.notify.notices import notice_of_alert, notice_of_decision
 from tests.record.messages import ALERT, SECOND_NS, decision_events
 

@@ -10,15 +10,17 @@ from random import Random
 import pytest
 from kafka import KafkaProducer
 
+from cluster.topology import Switch, Topology
 from detectors.records import AlertState
 from pipelines import topics
 from pipelines.agents.record_consumer import open_consumer
-from pipelines.config.notify import WebhookConfig
+from pipelines.config.notify import SilenceConfig, WebhookConfig
 from pipelines.config.services import BrokerConfig
 from pipelines.embedded.broker import EmbeddedBroker, start_broker
 from pipelines.messages.alerts import encode_alert
 from pipelines.messages.decisions import encode_event
-from pipelines.notify.endpoint import Endpoint, retry_after_seconds
+from pipelines.notify.endpoint import Endpoint, Secrets, retry_after_seconds
+from pipelines.notify.gate import Containers, Gate
 from pipelines.notify.notices import notice_of_alert
 from pipelines.notify.notifier import Notifier
 from pipelines.notify.signing import read_keys, signature
@@ -27,7 +29,12 @@ from tests.notify.conftest import Deliveries, Receiver, SteppedClock
 from tests.record.messages import ALERT, NOW_NS, decision_events
 
 KEYS = read_keys("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+TOPOLOGY = Topology(switches=(Switch(name="leaf1", cell="pod1", tier=1),))
 RESOLVED = replace(ALERT, revision=2, state=AlertState.RESOLVED)
+
+
+def open_endpoint(config: WebhookConfig, clock: SteppedClock) -> Endpoint:
+    return Endpoint(config, Secrets(url=config.url, keys=KEYS), clock)
 
 
 @pytest.fixture
@@ -46,16 +53,20 @@ class Bench:
     deliveries: Deliveries
 
     def notifier(
-        self, earlier: Mapping[str, tuple[str, int]] | None = None, **webhook: object
+        self,
+        earlier: Mapping[str, tuple[str, int]] | None = None,
+        silences: tuple[SilenceConfig, ...] = (),
+        **webhook: object,
     ) -> Notifier:
         settings = {"name": "ops", "url": self.receiver.url, "allow_private": True} | webhook
         config = BrokerConfig(url=f"kafka://{self.broker.bootstrap}", session_timeout_seconds=1.5)
         return Notifier(
             consumer=open_consumer(config, group="test-notify"),
-            endpoints=[Endpoint(WebhookConfig.model_validate(settings), KEYS, self.clock)],
+            endpoints=[open_endpoint(WebhookConfig.model_validate(settings), self.clock)],
             sink=self.deliveries,
             clock=self.clock,
             random=Random(1),
+            gate=Gate(containers=Containers(TOPOLOGY), silences=silences),
             earlier=earlier or {},
         )
 
@@ -151,7 +162,7 @@ async def send_once(endpoint: Endpoint) -> tuple[int, str]:
 
 def endpoint(url: str, **settings: object) -> Endpoint:
     config = WebhookConfig.model_validate({"name": "ops", "url": url} | settings)
-    return Endpoint(config, KEYS, SteppedClock())
+    return open_endpoint(config, SteppedClock())
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254"])
