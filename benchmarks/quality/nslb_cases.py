@@ -79,7 +79,7 @@ def placed(
     baseline_seeds: int = 5,
 ) -> list[Row]:
     """Place one kind of traffic for every seed."""
-    warm_up(wait=True)
+    warm_up()
     scores, seconds = [], []
     peak = 0.0
     for seed in seeds:

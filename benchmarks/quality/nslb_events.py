@@ -25,7 +25,7 @@ from cluster.flows import Flows
 
 def n3(tiers: int, event: str, traffic: str, seeds: Sequence[int]) -> list[Row]:
     """A link, a switch, 1 % of the links fail at full load."""
-    warm_up(wait=True)
+    warm_up()
     most_seconds = {"link": 0.001, "switch": 0.005, "percent": 0.010}[event]
     fabric = fabric_of(tiers, 16_384)
     scores, moved, needless, seconds = [], [], [], []
@@ -80,7 +80,7 @@ def _dead_cables(fabric: Fabric, event: str, random: np.random.Generator) -> Int
 
 def n5(tiers: int, seeds: Sequence[int], *, rounds: int = 10, subflows: int = 8) -> list[Row]:
     """Churn: jobs with 18 % of the flows end each round and new ones take their hosts."""
-    warm_up(wait=True)
+    warm_up()
     fabric = fabric_of(tiers, 16_384)
     scores, moved, seconds = [], [], []
     for seed in seeds:
@@ -107,12 +107,12 @@ def n5(tiers: int, seeds: Sequence[int], *, rounds: int = 10, subflows: int = 8)
             scores.append(scored(fabric, flows, ways))
     case = f"N5-churn-{tiers}t"
     what = f"{len(flows):,} flows, q = {subflows}, {rounds} rounds, {len(seeds)} seeds"
-    worst = {
+    told = {
         "cpu_seconds": median(seconds),
         "mean_of_rounds": mean(s["placed"].jobs for s in scores),
     }
     return [
-        quality_row(case, what, "jobs", scores, target=0.99, **told_too),
+        quality_row(case, what, "jobs", scores, target=0.99, **told),
         cost_row(f"{case}-moved", "of running flows, worst", max(moved) * 100, "%", most=1.0),
     ]
 
@@ -143,7 +143,7 @@ def _moved_share(before: Placement, after: Placement, kept: Ints) -> float:
 
 def n7(tiers: int, seeds: Sequence[int], *, subflows: int = 4) -> list[Row]:
     """Jobs on 10 % of the hosts cannot be steered: switches hash what they send."""
-    warm_up(wait=True)
+    warm_up()
     fabric = fabric_of(tiers, 16_384)
     scores = []
     for seed in seeds:
@@ -186,7 +186,7 @@ def _nothing_kept(fabric: Fabric, flows: Flows, subflows: int, seed: int) -> Sco
 
 def n8(tiers: int, seeds: Sequence[int], *, subflows: int = 4, sigma: float = 0.3) -> list[Row]:
     """Announced sizes are wrong: what is sent differs by a log-normal factor."""
-    warm_up(wait=True)
+    warm_up()
     fabric = fabric_of(tiers, 16_384)
     scores = []
     for seed in seeds:
@@ -194,10 +194,11 @@ def n8(tiers: int, seeds: Sequence[int], *, subflows: int = 4, sigma: float = 0.
         announced = mixed(all_hosts(fabric, random), random)
         true = _sent(fabric, announced, np.exp(random.normal(0.0, sigma, len(announced))))
         ways = {"placed": place, **BASELINES}
-        told = {
-            n: _sends(way(fabric, announced, subflows=subflows), true) for n, way in ways.items()
+        placements = {
+            name: _sends(way(fabric, announced, subflows=subflows), true)
+            for name, way in ways.items()
         }
-        scores.append(_scored_as_sent(fabric, true, told))
+        scores.append(scored(fabric, true, placements))
     what = f"{len(true):,} flows, sizes off by sigma = {sigma}, q = {subflows}, {len(seeds)} seeds"
     return [quality_row(f"N8-wrong-sizes-{tiers}t", what, "mean", scores, target=0.99)]
 
