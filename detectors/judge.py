@@ -85,14 +85,14 @@ class Judge:
             return [], []
         scaled = self._baselines.scaled(rows, values[columns.places])
         sigmas = self._baselines.sigmas(rows, scaled)
-        self._verify.run(ids, at_ns, sigmas, scaled)
+        self._verify.run(rows, at_ns, sigmas, scaled)
         self._evidence.take(ids, at_ns, sigmas)
         told = self._bank.update(rows, sigmas)
-        self._verify.tell(ids, list(told))
+        self._verify.tell(ids[list(told)])
         self._detectors.update({int(ids[place]): name for place, name in told.items()})
-        levels = self._verify.run_level(ids)
+        levels = self._verify.run_level(rows)
         verdicts = self._verify.verdicts(
-            ids, at_ns, self._baselines.is_effect(rows, levels), strong=self._is_strong(ids)
+            rows, at_ns, self._baselines.is_effect(rows, levels), strong=self._is_strong(rows)
         )
         began = np.flatnonzero(verdicts.began)
         detections = [self._detection(int(ids[i]), at_ns, levels[i]) for i in began]
@@ -115,8 +115,8 @@ class Judge:
             false_alarms_per_day=self._limit,
         )
 
-    def _is_strong(self, ids: Ids) -> NDArray[np.bool_]:
-        log_evidence = self._evidence.log_of(ids, self._verify.directions(ids))
+    def _is_strong(self, rows: Rows) -> NDArray[np.bool_]:
+        log_evidence = self._evidence.log_of(rows.ids, self._verify.directions(rows))
         return np.asarray(log_evidence >= self.log_limit)
 
     @property

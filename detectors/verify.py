@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from detectors.series import Floats, Ids, grown
+from detectors.series import Floats, Ids, Rows, grown
 
 SUSPICIOUS_SIGMAS = 3.0
 _NORMAL_SIGMAS = 2.5
@@ -74,55 +74,63 @@ class Verify:
         """Return the device time of the first value of the series' run."""
         return int(self._onset[number])
 
-    def run_level(self, ids: Ids) -> Floats:
+    def run_level(self, rows: Rows) -> Floats:
         """Return the mean of the values of each series' run, on the judged scale."""
-        return np.asarray(self._sum[ids] / np.maximum(np.abs(self._run[ids]), 1))
+        length = np.abs(rows.take(self._run))
+        return np.asarray(rows.take(self._sum) / np.maximum(length, 1))
 
-    def run(self, ids: Ids, at_ns: int, sigmas: Floats, scaled: Floats) -> None:
+    def run(self, rows: Rows, at_ns: int, sigmas: Floats, scaled: Floats) -> None:
         """Take a row of values into the runs; NaN changes nothing."""
         there = ~np.isnan(sigmas)
-        outside = np.zeros(len(ids), dtype=np.int64)
-        outside[there] = np.where(
-            np.abs(sigmas[there]) >= SUSPICIOUS_SIGMAS, np.sign(sigmas[there]), 0
+        above, below = sigmas >= SUSPICIOUS_SIGMAS, sigmas <= -SUSPICIOUS_SIGMAS
+        outside = above.astype(np.int64) - below
+        run, total, normal, onset, told = (
+            rows.take(self._run),
+            rows.take(self._sum),
+            rows.take(self._normal),
+            rows.take(self._onset),
+            rows.take(self._told),
         )
-        run = self._run[ids]
         same = (outside != 0) & (np.sign(run) == outside)
         fresh = there & ~same
-        self._run[ids] = np.where(there, np.where(same, run + outside, outside), run)
-        self._sum[ids] = np.where(
-            there, np.where(same, self._sum[ids] + scaled, scaled), self._sum[ids]
-        )
-        self._onset[ids] = np.where(fresh, at_ns, self._onset[ids])
-        self._told[ids] &= ~fresh
-        inside = there & (np.abs(np.where(there, sigmas, np.inf)) < _NORMAL_SIGMAS)
-        self._normal[ids] = np.where(
-            inside, self._normal[ids] + 1, np.where(there, 0, self._normal[ids])
-        )
+        inside = np.abs(sigmas) < _NORMAL_SIGMAS
+        np.copyto(run, np.where(same, run + outside, outside), where=there)
+        np.copyto(total, np.where(same, total + scaled, scaled), where=there)
+        np.copyto(normal, np.where(inside, normal + 1, 0), where=there)
+        np.copyto(onset, at_ns, where=fresh)
+        told &= ~fresh
+        rows.put(self._run, run)
+        rows.put(self._sum, total)
+        rows.put(self._normal, normal)
+        rows.put(self._onset, onset)
+        rows.put(self._told, told)
 
-    def tell(self, ids: Ids, places: list[int]) -> None:
-        """Note where a change detector told a shift; it counts for the run it was told in."""
-        self._told[ids[places]] = True
+    def tell(self, ids: Ids) -> None:
+        """Note that a change detector told a shift; it counts for the run it was told in."""
+        self._told[ids] = True
 
-    def directions(self, ids: Ids) -> NDArray[np.int64]:
+    def directions(self, rows: Rows) -> NDArray[np.int64]:
         """Return where each series' run goes: +1 up, -1 down, 0 there is none."""
-        return np.asarray(np.sign(self._run[ids]))
+        return np.asarray(np.sign(rows.take(self._run)))
 
     def verdicts(
-        self, ids: Ids, at_ns: int, effect: NDArray[np.bool_], *, strong: NDArray[np.bool_]
+        self, rows: Rows, at_ns: int, effect: NDArray[np.bool_], *, strong: NDArray[np.bool_]
     ) -> Verdicts:
         """Return what the row brought.
 
         `effect` tells which runs are large enough, `strong` whose evidence needs no persistence.
         """
-        run, active = self._run[ids], self._active[ids]
+        run, active = rows.take(self._run), rows.take(self._active)
+        onset, direction = rows.take(self._onset), rows.take(self._direction)
         lasting = np.abs(run) >= self._persistence
-        bad = (self._direction[ids] == 0) | (np.sign(run) == self._direction[ids])
-        spans = (run != 0) & (at_ns - self._onset[ids] >= _LEAST_SPAN_NS)
-        sure = (lasting & self._told[ids]) | (strong & spans)
+        bad = (direction == 0) | (np.sign(run) == direction)
+        lasted_ns = at_ns - onset
+        spans = (run != 0) & (lasted_ns >= _LEAST_SPAN_NS)
+        sure = (lasting & rows.take(self._told)) | (strong & spans)
         began = sure & effect & bad & ~active
-        ended = active & (self._normal[ids] >= self._persistence)
+        ended = active & (rows.take(self._normal) >= self._persistence)
         active = (active | began) & ~ended
-        self._active[ids] = active
+        self._active[rows.ids] = active
         limit_ns = np.where(active, self._relearn_bad_ns, self._relearn_ns)
-        settled = lasting & (at_ns - self._onset[ids] > limit_ns)
+        settled = lasting & (lasted_ns > limit_ns)
         return Verdicts(began=began, ended=ended, settled=settled, quiet=(run == 0) & ~active)
