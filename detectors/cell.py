@@ -21,6 +21,7 @@ from detectors.rates import Rates
 from detectors.records import Alert, Detection, Scope
 from detectors.series import Floats
 from detectors.settings import DetectSettings
+from detectors.stragglers import Stragglers
 from detectors.state import pack, unpack
 from detectors.telemetry import Telemetry, diagnose_telemetry
 from detectors.traffic import Traffic
@@ -34,6 +35,7 @@ _KEPT = (
     "_pools",
     "_traffic",
     "_facts",
+    "_stragglers",
     "_knobs",
     "_telemetry",
     "_book",
@@ -70,6 +72,7 @@ class CellDetector:
         self._pools = Pools(topology)
         self._traffic = Traffic(frozenset(topology.cells), settings.warmup_samples)
         self._facts = Facts(cell)
+        self._stragglers = Stragglers(cell)
         self._knobs = context.Knobs()
         self._telemetry = Telemetry(cell, settings.silence_intervals)
         self._book = AlertBook(
@@ -109,8 +112,12 @@ class CellDetector:
                 active_too=True,
             )
         else:
+            before = self._jobs.get(job.component)
             self._jobs[job.component] = job
+            if before is not None and before.source_ports != job.source_ports:
+                self._reset_paths()
         self._peers.set_jobs(self._jobs)
+        self._stragglers.set_jobs(self._jobs)
         self._columns = {k: v for k, v in self._columns.items() if k[1] is not Scope.PEERS}
 
     def update(self, frame: Frame) -> Output:
@@ -161,6 +168,7 @@ class CellDetector:
         columns = self._columns_of(layout, layout.columns, Scope.SELF)
         new = self._note(*self._judge.update(columns, at_ns, values))
         new += self._note(*self._facts.take(layout, at_ns, values))
+        new += self._note(*self._stragglers.take(layout, at_ns, values))
         plan = self._peers.plan(layout)
         if plan.keys:
             ratios = self._peers.ratios(plan, at_ns, values)
@@ -202,8 +210,7 @@ class CellDetector:
             places = self._knob_places[layout.layout_id] = found
         turned = self._knobs.changed((layout.columns[i], float(values[i])) for i in places)
         if context.WEIGHT in turned:
-            self._reset(context.moved_by_weights, active_too=True)
-            self._reset(context.strained_by_weights, active_too=False)
+            self._reset_paths()
         if context.MICRO_BATCHES in turned:
             self._reset(context.moved_by_batches, active_too=False)
         if context.CONCURRENCY in turned:
@@ -211,6 +218,10 @@ class CellDetector:
         pools = self._pools.take_changed()
         if pools:
             self._reset(context.moved_by_role(pools), active_too=False)
+
+    def _reset_paths(self) -> None:
+        self._reset(context.moved_by_paths, active_too=True)
+        self._reset(context.strained_by_paths, active_too=False)
 
     def _end_columns(self, frame: Frame) -> None:
         ended = {frame.layout.columns[i] for i in frame.ended_columns}

@@ -33,12 +33,12 @@ class Knobs:
         return turned
 
 
-def moved_by_weights(key: SeriesKey) -> bool:
-    """Tell what a weight anywhere moves: every port of the fabric."""
+def moved_by_paths(key: SeriesKey) -> bool:
+    """Tell what other weights or source ports move: the traffic of every port of the fabric."""
     return names.kind_of(key.component) == "port" and key.metric in PORT_RATES
 
 
-def strained_by_weights(key: SeriesKey) -> bool:
+def strained_by_paths(key: SeriesKey) -> bool:
     """Tell what fills differently when traffic moves."""
     return names.kind_of(key.component) == "port" and key.metric in CONGESTION
 

@@ -188,6 +188,11 @@ def job_of(event: jobs_pb2.JobEvent) -> Job:
             )
             for rank in event.announcement.ranks
         ),
+        source_ports=tuple(
+            connection.source_port
+            for rank in event.announcement.ranks
+            for connection in rank.connections
+        ),
     )
 
 

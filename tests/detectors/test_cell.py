@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from detectors.records import AlertState, Cause
-from tests.detectors.world import SETTINGS, World, detector, run
+from tests.detectors.world import SETTINGS, World, detector, job, run
 
 WARM = 100
 
@@ -81,6 +81,21 @@ def test_one_shift_is_one_detection():
 def test_a_drained_link_is_not_accused():
     _, _, detections, alerts = after_fault(120, weights=(20, 20, 1, 20))
     assert (detections, alerts) == ([], [])
+
+
+def moved(flows, *, told):
+    made, world = detector(), World()
+    run(made, world, WARM)
+    world.flows = flows
+    if told:
+        made.job_event(replace(job(), source_ports=(50_000, 51_000)), "changed")
+    return run(made, world, 120)
+
+
+def test_flows_that_their_job_sends_another_way_accuse_no_link():
+    assert moved((3, 3, 0, 2), told=True) == ([], [])
+    # A hash that changes by itself is another matter.
+    assert moved((3, 3, 0, 2), told=False)[0] != []
 
 
 def test_draining_a_degraded_link_keeps_its_alert_open_while_errors_last():

@@ -64,6 +64,7 @@ class World:
     silent: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()
     weights: tuple[int, ...] = (20, 20, 20, 20)
+    flows: tuple[int, ...] = (2, 2, 2, 2)  # of leaf1, by uplink, as their source ports send them
     roles: tuple[str, ...] = ("prefill", "prefill", "prefill", "decode", "decode", "decode")
     seed: int = 1
     second: int = 0
@@ -107,12 +108,12 @@ class World:
 
     def _switches(self):
         rate = 1e10 * self.load / (1.0 + self._slow())
-        total = sum(self.weights)
+        shares = [w * n for w, n in zip(self.weights, self.flows, strict=True)]
         for leaf in LEAVES:
             readings = []
             for i in range(4):
                 bad = leaf == "leaf1" and i == 2
-                share = 4 * self.weights[i] / total if leaf == "leaf1" else 1.0
+                share = 4 * shares[i] / sum(shares) if leaf == "leaf1" else 1.0
                 own = rate * share * (1.0 - (self.bad_link if bad else 0.0))
                 corrected = 1e6 if bad and self.bad_link else 500.0
                 readings += self._port(f"{leaf}:up{i}", own, corrected)
