@@ -1,7 +1,7 @@
 """``trimtab act``: a Faust worker from alerts to decisions, actions and their effects."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from pipelines.agents.act_feed import Feed
 from pipelines.agents.act_memory import Memory
 from pipelines.agents.act_outbox import Outbox
 from pipelines.agents.act_restore import read_history
+from pipelines.agents.act_warm import warm_placement
 from pipelines.agents.act_worker import Worker
 from pipelines.agents.app import (
     Progress,
@@ -157,11 +158,7 @@ async def run(loaded: Loaded, *, clock: Clock, stop: asyncio.Event) -> None:
     )
     attach_agents(app, channels, Handlers(worker, decoder), letters, progress)
     _follow_assignment(app, worker, health)
-    tasks = [
-        asyncio.create_task(outbox.run()),
-        asyncio.create_task(_tick(worker, health)),
-        asyncio.create_task(memory.keep(feed)),
-    ]
+    tasks = _start(loaded, outbox.run(), _tick(worker, health), memory.keep(feed))
     server = await serve_health(health, loaded.config.deployment.health_ports.act)
     try:
         await run_app(app, stop=stop)
@@ -172,6 +169,12 @@ async def run(loaded: Loaded, *, clock: Clock, stop: asyncio.Event) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         await opened.close()
         await server.cleanup()
+
+
+def _start(loaded: Loaded, *work: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:
+    """Start what runs beside the agents."""
+    planning = (warm_placement(),) if loaded.topology.source_port_rules else ()
+    return [asyncio.create_task(each) for each in (*work, *planning)]
 
 
 def _follow_assignment(app: AppT, worker: Worker, health: Health) -> None:
