@@ -17,6 +17,7 @@ from actuators.records import Action, Effect, Event, ReasonCode, Verdict
 from actuators.settings import ObjectiveConfig
 from actuators.steadiness import waits_for
 from actuators.view import View
+from cluster import component as names
 from detectors.records import Alert
 from pipelines.agents.act_book import Book
 from pipelines.agents.act_drivers import Drivers
@@ -51,6 +52,7 @@ class Execution:
     flush: Callable[[], Awaitable[None]]
     pause: Pause = asyncio.sleep
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _link_loads: dict[str, float] = field(default_factory=dict)
 
     @property
     def settings(self) -> Settings:
@@ -99,6 +101,9 @@ class Execution:
         """Begin to write; the baseline is recorded with it, so that a restart can still judge."""
         alert = self.book.alerts.get(decision.last.alert_id)
         objective = self.objective(decision)
+        load = self._link_load(decision)
+        if load is not None:
+            self._link_loads[decision.decision_id] = load
         self.book.record(
             decision,
             Event.INVOKED,
@@ -234,6 +239,11 @@ class Execution:
 
     def _judge(self, decision: Decision, effect: Effect | None, reason: str) -> None:
         verdict = Verdict.UNKNOWN if effect is None else effect.verdict
+        before = self._link_loads.pop(decision.decision_id, None)
+        load = self._link_load(decision)
+        if before is not None and load is not None:
+            told = f"{before / 1e9:.4g} to {load / 1e9:.4g} Gbit/s"
+            reason = f"{reason}; what its lower end sends went from {told}"
         self.book.record(decision, Event.MEASURED, _CODES[verdict], reason, effect=effect)
         if decision.stage is Stage.CONCLUDING:
             self._conclude(decision)
@@ -244,6 +254,14 @@ class Execution:
             self.revert(decision, ReasonCode.EFFECT_WORSE, last.reason, "trimtab")
             return
         self.book.record(decision, Event.KEPT, last.reason_code, "the change stays in force")
+
+    def _link_load(self, decision: Decision) -> float | None:
+        """Return what the lower end of the link under action sends, bits per second."""
+        target = "" if decision.action is None else decision.action.target
+        if names.kind_of(target) != "link":
+            return None
+        octets = self.view.levels.rate(f"port/{names.name_of(target)}", "net_if_out_octets_total")
+        return None if octets is None else octets * 8.0
 
     def _span_seconds(self, objective: ObjectiveConfig) -> float:
         return self.config.effect.slide_seconds if objective.better == "higher" else 0.0

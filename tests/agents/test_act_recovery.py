@@ -1,10 +1,12 @@
 """A mended link gets its traffic back, and what a person decided stays theirs."""
 
+from actuators.readings import Reading
 from actuators.records import Event, Mode, ReasonCode
+from cluster.frame import SeriesKey
 from detectors.records import AlertState
-from tests.actuators.inputs import alert
-from tests.agents.act_world import SLOW, closed_worlds  # noqa: F401 - a fixture
-from tests.agents.test_act_life import DRAINED, FULL, measured, opened
+from tests.actuators.inputs import SECOND, alert
+from tests.agents.act_world import SLOW, World, closed_worlds  # noqa: F401 - a fixture
+from tests.agents.test_act_life import DEGRADED, DRAINED, FULL, SENT, measured, opened
 
 
 async def resolve(world, cell, revision=2):
@@ -51,3 +53,26 @@ async def test_restart_keeps_the_hold_down(tmp_path):
     await cell.tick()
     await world.settle()
     assert world.weights() == FULL
+
+
+def counted(world, start, seconds, octets_per_second, total):
+    """Let the degraded link's lower port count octets, a reading a second; return its count."""
+    key = SeriesKey("port/leaf1:e49", "net_if_out_octets_total")
+    for n in range(seconds):
+        at_ns = (start + n) * SECOND
+        world.worker.feed.levels.note(key, [Reading(at_ns, at_ns, total)])
+        total += octets_per_second
+    return total
+
+
+async def test_effect_of_a_reroute_tells_what_the_link_carried_before_and_after(tmp_path):
+    world = World(tmp_path, mode=Mode.AUTO)
+    cell = await world.start()
+    world.degraded()
+    total = counted(world, 90, 16, 1e9, 0.0)
+    await cell.on_alert(DEGRADED, sent_ns=SENT)
+    await world.settle()
+    counted(world, 110, 16, 5e7, total)
+    await measured(world, cell, 1.1)
+    reason = next(e.reason for e in world.told if e.event is Event.MEASURED)
+    assert reason.endswith("what its lower end sends went from 8 to 0.4 Gbit/s")
