@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from cluster import component as names
 from detectors.evidence import Diagnosis, metrics_of
@@ -13,6 +14,15 @@ from detectors.records import Alert, AlertState, Cause, Detection, Severity
 
 _MATERIAL_CONFIDENCE = 0.1
 _EVIDENCE_KEPT = 64
+_JOB: Final = frozenset({"job"})
+_OF_NETWORK: Final = frozenset({"job", "nic", "gpu", "host"})
+_VICTIMS: Final[Mapping[str, frozenset[str]]] = {
+    "link": _OF_NETWORK,
+    "port": _OF_NETWORK,
+    "switch": _OF_NETWORK,
+    "gpu": frozenset({"job", "nic", "port"}),
+    "job": frozenset(),
+}
 # Shifts on connected components this close together are one event.
 _EVENT_NS = 60_000_000_000
 _EVENT_KEPT_NS = 600_000_000_000
@@ -41,10 +51,13 @@ class _Open:
         return stated
 
     def own(self) -> Iterable[Judged]:
-        """Series that keep the alert open: a victim's series do so for the victim's alert only."""
-        of_job = names.kind_of(self.alert.component) == "job"
+        """Series that keep the alert open: a victim's series do so for the victim's alert only.
+
+        A job that has to do with less than before is slower for as long, and so is what it loads.
+        """
+        victims = _VICTIMS.get(names.kind_of(self.alert.component), _JOB)
         for detection in self.evidence.values():
-            if of_job or names.kind_of(detection.series.component) != "job":
+            if names.kind_of(detection.series.component) not in victims:
                 yield (detection.series, detection.scope)
 
 
