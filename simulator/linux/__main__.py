@@ -1,7 +1,8 @@
 """``python -m simulator.linux``: a lab fabric until its input ends.
 
 Writes one line of JSON when it forwards: ports of the gNMI servers, namespaces of all devices.
-Takes lines of JSON: ``{"cable": "link/leaf1:Ethernet49", "on": false}``; answers each with one.
+Takes lines of JSON, and answers each with one: ``{"cable": "link/leaf1:Ethernet49", "on": false}``
+pulls a cable, ``{"cable": "link/leaf1:Ethernet49", "bits_per_second": 1000000}`` slows it.
 """
 
 import argparse
@@ -9,6 +10,8 @@ import asyncio
 import json
 import sys
 from typing import Any
+
+from pyroute2.netlink.exceptions import NetlinkError
 
 from simulator.gnmi.server import Credentials
 from simulator.linux.fabric import Lab
@@ -36,11 +39,17 @@ async def _obey(lab: Lab) -> None:
     )
     while line := await reader.readline():
         try:
-            told = json.loads(line)
-            await lab.switch_cable(told["cable"], is_on=bool(told["on"]))
+            await _do(lab, json.loads(line))
             _say(done=True)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, NetlinkError) as error:
             _say(error=str(error))
+
+
+async def _do(lab: Lab, told: dict[str, Any]) -> None:
+    if "bits_per_second" in told:
+        await lab.slow_cable(told["cable"], int(told["bits_per_second"]))
+    else:
+        await lab.switch_cable(told["cable"], is_on=bool(told["on"]))
 
 
 def _say(**told: Any) -> None:

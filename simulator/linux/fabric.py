@@ -91,15 +91,24 @@ class Lab:
 
     async def switch_cable(self, component: str, *, is_on: bool) -> None:
         """Pull a cable between leaf and spine, or plug it in: the leaf's end loses its carrier."""
-        cable = next((c for c in self.shape.uplinks if c.component == component), None)
-        if cable is None:
-            raise ValueError(f"the fabric has no {component!r}")
-        await self._kernels[cable.upper.device].switch_link(cable.upper.interface, is_on=is_on)
+        upper = self._cable(component).upper
+        await self._kernels[upper.device].switch_link(upper.interface, is_on=is_on)
+
+    async def slow_cable(self, component: str, bits_per_second: int) -> None:
+        """Let a cable between leaf and spine carry less upwards: a queue builds up at the leaf."""
+        lower = self._cable(component).lower
+        await self._kernels[lower.device].limit_rate(lower.interface, bits_per_second)
 
     async def reroute(self) -> None:
         """Bring all routes in line with the cables that work, leaves before spines."""
         async with self._routing:
             await self._reroute(again=False)
+
+    def _cable(self, component: str) -> Cable:
+        cable = next((c for c in self.shape.uplinks if c.component == component), None)
+        if cable is None:
+            raise ValueError(f"the fabric has no {component!r}")
+        return cable
 
     async def _build(self) -> None:
         for device in (*self.shape.switch_names, *self.shape.host_names):

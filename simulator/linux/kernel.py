@@ -22,6 +22,9 @@ _POLICY: Final = 10_000
 _MAIN: Final = 32_766
 _IFF_UP: Final = 1
 _FRESH_SECONDS: Final = 0.0005
+_QUEUE_HANDLE: Final = 0x10000
+_BURST_BYTES: Final = 1_600
+_QUEUE_BYTES: Final = 1_000_000
 _BUFFER_BYTES: Final = 1 << 20
 
 
@@ -114,6 +117,18 @@ class Kernel:
     async def switch_link(self, interface: str, *, is_on: bool) -> None:
         state = "up" if is_on else "down"
         await self._link.link("set", index=self._index[interface], state=state)
+
+    async def limit_rate(self, interface: str, bits_per_second: int) -> None:
+        """Let an interface send no faster; what is more waits, up to a megabyte."""
+        await self._link.tc(
+            "replace",
+            "tbf",
+            index=self._index[interface],
+            handle=_QUEUE_HANDLE,
+            rate=bits_per_second // 8,
+            burst=_BURST_BYTES,
+            limit=_QUEUE_BYTES,
+        )
 
     async def links_up(self) -> set[str]:
         """Return the interfaces that are on and have a carrier."""

@@ -88,6 +88,10 @@ class RunningLab:
     def switch_cable(self, component: str, *, is_on: bool) -> None:
         assert self.child.ask(json.dumps({"cable": component, "on": is_on})) == {"done": True}
 
+    def slow_cable(self, component: str, bits_per_second: int) -> dict:
+        order = {"cable": component, "bits_per_second": bits_per_second}
+        return self.child.ask(json.dumps(order))
+
     def address(self, host: str) -> str:
         return next(c.lower.address for c in self.shape.host_links if c.lower.device == host)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from actuators.steering.classes import PortClasses
 from actuators.steering.counters import expected_shifts, followed, is_silent, ways_of
-from actuators.steering.idle import Beat
+from actuators.steering.idle import Beat, all_idle_at, beat_of
 from actuators.steering.plan import change_set
 from actuators.steering.weights import weights_for
 from tests.actuators.steering.sites import INTERFACES, TARGET, Rung, assignment, flow, means, site
@@ -48,6 +48,41 @@ def test_told_time_is_idle_not_before_now_and_within_two_periods(start, period, 
 def test_impossible_beat_is_refused(numbers):
     with pytest.raises(ValueError, match="busy"):
         Beat(start_ns=0, period_ns=numbers[0], busy_ns=numbers[1])
+
+
+def test_beat_covers_all_communications_of_a_period_by_the_shortest_stretch():
+    beat = beat_of(began_ns=1000, period_seconds=1.0, talks=[(0.9, 0.05), (0.1, 0.1), (0.0, 0.05)])
+    assert beat == Beat(start_ns=1000 + 900_000_000, period_ns=10**9, busy_ns=300_000_000)
+
+
+def test_job_that_communicates_all_the_time_has_no_idle_phase():
+    beat = beat_of(began_ns=0, period_seconds=1.0, talks=[(0.2, 1.5)])
+    assert beat.busy_ns == beat.period_ns
+    assert beat.idle_at(5, need_ns=1) is None
+
+
+@pytest.mark.parametrize("told", [{"talks": []}, {"period_seconds": 0.0}])
+def test_beat_of_nothing_is_refused(told):
+    with pytest.raises(ValueError, match="communications"):
+        beat_of(**{"began_ns": 0, "period_seconds": 1.0, "talks": [(0.0, 0.1)], **told})
+
+
+def test_time_at_which_all_are_idle_is_found():
+    beats = [
+        Beat(start_ns=0, period_ns=100, busy_ns=50),
+        Beat(start_ns=40, period_ns=70, busy_ns=30),
+    ]
+    at = all_idle_at(beats, 0, need_ns=10, horizon_ns=1000)
+    assert [beat.idle_at(at, need_ns=10) for beat in beats] == [at, at]
+    assert all_idle_at([], 7, need_ns=10, horizon_ns=0) == 7
+
+
+def test_jobs_that_are_never_idle_together_say_so():
+    beats = [
+        Beat(start_ns=0, period_ns=100, busy_ns=50),
+        Beat(start_ns=50, period_ns=100, busy_ns=50),
+    ]
+    assert all_idle_at(beats, 0, need_ns=1, horizon_ns=10_000) is None
 
 
 def shifts(old, new, flows=None, *, job=False):
