@@ -21,8 +21,8 @@ from detectors.rates import Rates
 from detectors.records import Alert, Detection, Scope
 from detectors.series import Floats
 from detectors.settings import DetectSettings
-from detectors.stragglers import Stragglers
 from detectors.state import pack, unpack
+from detectors.stragglers import Stragglers
 from detectors.telemetry import Telemetry, diagnose_telemetry
 from detectors.traffic import Traffic
 

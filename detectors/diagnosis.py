@@ -3,7 +3,9 @@
 from cluster import component as names
 from detectors.evidence import PORT_RATES, Diagnosis, Scene
 from detectors.gpus import diagnose_gpus
+from detectors.imbalance import diagnose_imbalance
 from detectors.links import diagnose_drops, diagnose_links
+from detectors.nics import diagnose_nics
 from detectors.records import Cause, Detection, RuledOut
 from detectors.starvation import diagnose_pools
 from detectors.traffic import CARRIES, MOVED
@@ -21,6 +23,11 @@ def diagnose(scene: Scene) -> list[Diagnosis]:
             *diagnose_drops(scene),
         ]
     )
+    blamed = {component for culprit in culprits for component in culprit.affected}
+    # A job that has a culprit sends less on every rail it uses, and not evenly so.
+    culprits += [nic for nic in diagnose_nics(scene) if not blamed.intersection(nic.affected)]
+    slow = {each.component for each in culprits if names.kind_of(each.component) == "gpu"}
+    culprits += diagnose_imbalance(scene, slow)
     explained = {d.detection_id for culprit in culprits for d in culprit.evidence}
     return [
         *culprits,

@@ -15,7 +15,9 @@ from detectors.evidence import (
 from detectors.facts import XID, cause_of_code
 from detectors.jobs import Job
 from detectors.records import Cause, Detection, RuledOut
+from detectors.stragglers import MICRO_BATCH
 
+_OWN_WORK = frozenset({RANK_COMPUTE, MICRO_BATCH})
 _REASONS = (
     (GPU_THERMAL, Cause.SLOW_GPU_THERMAL),
     (GPU_POWER, Cause.SLOW_GPU_POWER),
@@ -43,7 +45,7 @@ def diagnose_gpus(scene: Scene) -> list[Diagnosis]:
             found.append(_erring(component, detections, stated[-1]))
             continue
         clocks = [d for d in told_by(detections, GPU_CLOCKS) if d.shift_sigmas < 0]
-        compute = [d for d in told_by(detections, {RANK_COMPUTE}) if d.shift_sigmas > 0]
+        compute = [d for d in told_by(detections, _OWN_WORK) if d.shift_sigmas > 0]
         if clocks or compute:
             found.append(_slow(scene, component, detections, clocks=clocks, compute=compute))
     return found
@@ -74,6 +76,8 @@ def _slow(
     cause, reasons = cause_of(detections)
     if not clocks and not reasons:
         cause = Cause.UNEXPLAINED
+    # Compared on the same work with the workers of the same stage: uneven work is taken out.
+    apart = bool(told_by(compute, {MICRO_BATCH}))
     kinds = bool(clocks) + bool(reasons) + bool(compute)
     job = _job_of(scene, gpu)
     shifts = scene.job_shifts().get(job.component, []) if job else []
@@ -81,9 +85,9 @@ def _slow(
         component=gpu,
         cause=cause,
         evidence=(*clocks, *reasons, *compute, *shifts),
-        confidence={1: 0.45, 2: 0.85, 3: 0.95}[kinds],
+        confidence={1: 0.8 if apart else 0.45, 2: 0.85, 3: 0.95}[kinds],
         # Its sensors tell first; what it costs the job is known when the ranks' steps are in.
-        sure=kinds > 1 and (job is None or bool(compute)),
+        sure=apart or (kinds > 1 and (job is None or bool(compute))),
         affected=_victims(job, gpu),
         ruled_out=_other_reasons(gpu, cause, clocks=bool(clocks)),
         summary=f"{gpu} is slower than its peers: {', '.join(sorted(metrics_of(detections)))}",

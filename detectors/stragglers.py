@@ -200,9 +200,7 @@ def _workload_ratio(logs: Floats) -> float:
     return float(np.exp(np.max(np.min(ahead, axis=1))) - 1.0)
 
 
-def _over(
-    known: _Workers, levels: dict[SeriesKey, tuple[float, float, float]]
-) -> list[Judged]:
+def _over(known: _Workers, levels: dict[SeriesKey, tuple[float, float, float]]) -> list[Judged]:
     over: list[Judged] = []
     for key in list(known.told):
         level, limit, _ = levels.get(key, (0.0, 1.0, 0.0))
@@ -214,9 +212,7 @@ def _over(
 
 
 def _planned(layout: Layout, jobs: Mapping[str, Job]) -> tuple[tuple[str, _Plan], ...]:
-    columns = [
-        (i, key) for i, key in enumerate(layout.columns) if key.metric == MICRO_BATCH
-    ]
+    columns = [(i, key) for i, key in enumerate(layout.columns) if key.metric == MICRO_BATCH]
     return tuple(
         (name, plan)
         for name, job in jobs.items()

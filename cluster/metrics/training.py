@@ -28,4 +28,8 @@ METRICS = (
         log=True,
     ),
     Metric(name="train_rank_micro_batches", kind=Kind.STATE, unit="{batch}"),
+    # By operation and micro-batch; judged among the workers of a step, not by their own history.
+    Metric(name="train_rank_micro_batch_seconds", kind=Kind.GAUGE, unit="s"),
+    Metric(name="train_stage_imbalance_ratio", kind=Kind.GAUGE, unit="1"),
+    Metric(name="train_workload_imbalance_ratio", kind=Kind.GAUGE, unit="1"),
 )
