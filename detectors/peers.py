@@ -33,6 +33,8 @@ _METRICS = {
 # has already sent the other sends a moment later, and only sums agree.
 _SUMMED = frozenset(_METRICS["port"] | _METRICS["nic"])
 _SPAN_NS = 2_000_000_000
+# Readings further apart than this are sums themselves.
+_QUICK_NS = 500_000_000
 _LEAST_PEERS = 3
 _FRESH_NS = 15_000_000_000
 _IDLE_RATIO = 0.05
@@ -81,7 +83,7 @@ def job_groups(jobs: Iterable[Job]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Member:
-    """What a member lately said: the newest value, and the mean over the span."""
+    """What a member lately said: its level is the newest value, or the mean over the span."""
 
     seen_ns: int = 0
     level: float = 0.0
@@ -92,6 +94,8 @@ class _Member:
         if not summed:
             self.level = value
             return
+        if self.recent and at_ns - self.recent[-1][0] > _QUICK_NS:
+            self.recent.clear()
         self.recent.append((at_ns, value))
         while at_ns - self.recent[0][0] >= _SPAN_NS:
             self.recent.popleft()

@@ -1,7 +1,7 @@
 """Row D6: the slow worker of a training job, by its operation traces; nobody where work is uneven.
 
-Every trace of the folder is read as a job of its own: one frame a step, a column a worker, operation
-and micro-batch. What was done to the job is in `label-*.json`, which the scorer alone opens.
+Every trace of the folder is a job of its own: a frame a step, a column a worker, operation and
+micro-batch. What was done to the job is in `label-*.json`, which the scorer alone opens.
 """
 
 import json
@@ -47,7 +47,7 @@ def read(path: Path) -> pd.DataFrame:
 def frames(
     job: Job, work: pd.DataFrame, *, slowed: str = "", by: float = 0.0, after: int = 0
 ) -> list[Frame]:
-    """Return a frame a step; with ``slowed``, a worker takes longer from a step on: an injection."""
+    """Return a frame a step; with ``slowed``, a worker takes longer from a step on (injected)."""
     found = []
     for number, (_, step) in enumerate(work.groupby("step", sort=True)):
         keys = tuple(
