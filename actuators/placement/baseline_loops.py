@@ -1,5 +1,7 @@
 """The loops of `actuators.placement.baselines`; see there."""
 
+from types import ModuleType
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -109,3 +111,11 @@ def local_paths(
         count = cores_that_work(shape, ends, n, plane[n], capacity, cores)
         first = 2 * shape[0] * shape[2] + (ends[2][n] * shape[2] + plane[n]) * shape[3]
         core[n] = least_loaded(cores[:count], first, bits[n], load, capacity)
+
+
+def exercise(loops: ModuleType, few: Ints) -> None:
+    """Call the loops that baselines call, once."""
+    shape, ends = (2, 1, 2, 1), (few, few, few * 0, few * 0)
+    room, ways = np.ones(12), (few * 0, few * 0 - 1)
+    loops.hash_paths(few, shape, ends, room, np.zeros((2, 2), dtype=np.int64), *ways)
+    loops.local_paths(few, shape, ends, room, np.ones(2), *ways)

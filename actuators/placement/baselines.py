@@ -4,21 +4,17 @@ What `plan` and the benchmark hold a placement against. Parallel cables between 
 what goes that way evenly, which is kinder to the hash than a switch is.
 """
 
-from types import ModuleType
-
 import numpy as np
 from numpy.typing import NDArray
 
-from actuators.placement import baseline_loops, search
 from actuators.placement.hashing import hashed
+from actuators.placement.kernels import baselines, searching
 from actuators.placement.layers import NONE, layers_of
 from actuators.placement.placement import Placement
 from actuators.placement.split import split
-from cluster.compiled import can_compile, compiled
 from cluster.fabric import Fabric
 from cluster.flows import Flows
 
-_FEW = 2_000
 _HASH_VALUES = 2**31 - 1
 
 
@@ -36,7 +32,7 @@ def ecmp(fabric: Fabric, flows: Flows, *, subflows: int = 1, seed: int = 0) -> P
     placement = _unplaced(fabric, flows, subflows)
     keys = _connections(placement)
     hashes = np.stack([hashed(keys, 2 * seed + n, _HASH_VALUES) for n in range(2)])
-    _loops(baseline_loops, placement).hash_paths(
+    baselines(len(placement.flow)).hash_paths(
         _crossing(placement),
         placement.layers.shape,
         placement.ends.columns,
@@ -60,7 +56,7 @@ def local(fabric: Fabric, flows: Flows, *, subflows: int = 1) -> Placement:
         As `place`.
     """
     placement = _unplaced(fabric, flows, subflows)
-    _loops(baseline_loops, placement).local_paths(
+    baselines(len(placement.flow)).local_paths(
         _crossing(placement),
         placement.layers.shape,
         placement.ends.columns,
@@ -84,7 +80,7 @@ def greedy(fabric: Fabric, flows: Flows, *, subflows: int = 1) -> Placement:
     """
     placement = _unplaced(fabric, flows, subflows)
     capacity = placement.layers.capacity
-    _loops(search, placement).fill(
+    searching(len(placement.flow)).fill(
         _crossing(placement),
         placement.layers.shape,
         placement.ends.columns,
@@ -124,9 +120,3 @@ def _connections(placement: Placement) -> NDArray[np.int64]:
     number = np.empty(len(pair), dtype=np.int64)
     number[order] = np.arange(len(pair)) - np.searchsorted(pair[order], pair[order])
     return pair * (int(number.max(initial=0)) + 1) + number
-
-
-def _loops(module: ModuleType, placement: Placement) -> ModuleType:
-    if len(placement.flow) > _FEW and can_compile():
-        return compiled(module.__name__)
-    return module

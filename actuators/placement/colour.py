@@ -96,50 +96,6 @@ def halve(
 
 
 @loop
-def halve_down(
-    edges: Ints,
-    colour: Ints,
-    levels: int,
-    tail: Ints,
-    head: Ints,
-    tail_group: Ints,
-    head_group: Ints,
-    room: tuple[Ints, Ints, Ints, Ints, Ints],
-) -> None:
-    """Colour edges with 2 ** levels colours by halving again and again."""
-    side = room[2]
-    order = edges.copy()
-    spare = np.empty_like(order)
-    starts = np.zeros(2, dtype=np.int64)
-    starts[1] = len(order)
-    for e in order:
-        colour[e] = 0
-    for _ in range(levels):
-        parts = len(starts) - 1
-        following = np.empty(2 * parts + 1, dtype=np.int64)
-        following[0] = 0
-        for part in range(parts):
-            begin, end = starts[part], starts[part + 1]
-            halve(order[begin:end], tail, head, tail_group, head_group, room)
-            low = begin
-            for n in range(begin, end):
-                if side[order[n]] == 0:
-                    spare[low] = order[n]
-                    low += 1
-            following[2 * part + 1] = low
-            for n in range(begin, end):
-                if side[order[n]] == 1:
-                    spare[low] = order[n]
-                    low += 1
-            following[2 * part + 2] = end
-        order, spare = spare, order
-        starts = following
-    for part in range(len(starts) - 1):
-        for n in range(starts[part], starts[part + 1]):
-            colour[order[n]] = part
-
-
-@loop
 def by_colour(edges: Ints, colour: Ints, colours: int, order: Ints) -> NDArray[np.int64]:
     """Sort edges by colour, in their order within one; return where each colour begins."""
     starts = np.zeros(colours + 1, dtype=np.int64)
@@ -279,5 +235,4 @@ def exercise(loops: ModuleType, few: Ints) -> None:
     """Call the loops that plans call, once."""
     room = tuple(few.copy() for _ in range(3)) + tuple(np.full(2, NONE, np.int32) for _ in range(2))
     colours, group = np.zeros(2, dtype=np.int32), np.full(2, NONE, dtype=np.int32)
-    loops.halve_down(few, colours, 1, few, few, group, group, room)
     loops.even_out(few, colours, 3, few, few, group, group, 2, room)

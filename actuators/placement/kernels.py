@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from actuators.placement import chains, colour, search
+from actuators.placement import baseline_loops, chains, colour, halving, search
+from cluster import fairness_loops
 from cluster.compiled import can_compile, compiled
 
 # Beyond it plain loops would take longer than making the machine code.
@@ -26,6 +27,11 @@ def colouring(subflows: int) -> ModuleType:
     return _chosen(colour, subflows)
 
 
+def halving_down(subflows: int) -> ModuleType:
+    """Return the loops of `halving` for so many sub-flows."""
+    return _chosen(halving, subflows)
+
+
 def searching(subflows: int) -> ModuleType:
     """Return the loops of `search` for so many sub-flows."""
     return _chosen(search, subflows)
@@ -36,6 +42,11 @@ def chaining(subflows: int) -> ModuleType:
     return _chosen(chains, subflows)
 
 
+def baselines(subflows: int) -> ModuleType:
+    """Return the loops of `baseline_loops` for so many sub-flows."""
+    return _chosen(baseline_loops, subflows)
+
+
 def warm_up() -> bool:
     """Return when the machine code is there; False where none can be made."""
     if not can_compile():
@@ -43,8 +54,9 @@ def warm_up() -> bool:
     with _lock:
         if not _ready.is_set():
             few = np.arange(2, dtype=np.int32)
-            for module in (colour, search, chains):
+            for module in (halving, colour, search, chains, baseline_loops):
                 module.exercise(compiled(module.__name__), few)
+            fairness_loops.exercise(compiled(fairness_loops.__name__))
             _ready.set()
     return True
 

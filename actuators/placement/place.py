@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from actuators.placement.certificate import bound_of, demands
 from actuators.placement.hashing import hashed
-from actuators.placement.kernels import colouring
+from actuators.placement.kernels import colouring, halving_down
 from actuators.placement.layers import NONE, Ends, Layers, ends_of, layers_of
-from actuators.placement.placement import Placement
+from actuators.placement.placement import Known, Placement
 from actuators.placement.split import split
 from actuators.placement.work import Work
 from cluster.fabric import Fabric
@@ -69,7 +69,7 @@ def place(
     _hash(work, np.flatnonzero(apart & ~free), kept, seed)
     order = _in_order(flows, flow, bits, np.flatnonzero(apart & free))
     spread_evenly(work, order, np.setdiff1d(working_planes(found), kept))
-    _repair(work, fabric, order)
+    load = _repair(work, fabric, order)
     return Placement(
         fabric=fabric,
         flows=flows,
@@ -78,6 +78,7 @@ def place(
         bits_per_second=bits,
         plane=work.plane,
         core=work.core,
+        known=Known(ends, load),
     )
 
 
@@ -145,20 +146,43 @@ def spread_evenly(work: Work, order: Ints, planes: Ints) -> None:
 def _colour_cores(work: Work, order: Ints, ends: Ends, planes: Ints) -> None:
     """Spread what goes between pods evenly over the cores of its plane, at every pod."""
     layers = work.layers
-    nodes = max(layers.leaves, layers.pods)
     high = layers.high.capacity.reshape(2, layers.pods, layers.planes, layers.cores)
     works = high.max(axis=(0, 1)) > 0.0
     across = np.flatnonzero(ends.tail_pod != ends.head_pod)
     plane = work.plane[order[across]]
-    across = across[np.argsort(plane, kind="stable")]
-    starts = np.searchsorted(np.sort(plane), np.arange(layers.planes + 1))
+    across = across[np.argsort(plane.astype(np.int16), kind="stable")]  # a radix sort
+    starts = np.concatenate(([0], np.cumsum(np.bincount(plane, minlength=layers.planes))))
+    if works.all() and _levels(layers.cores) is not None:
+        work.core[order[across]] = _halved_each(ends, across, starts, layers)
+        return
     for number in np.unique(planes).tolist():
         rows = across[starts[number] : starts[number + 1]]
         cores = np.flatnonzero(works[number])
         if len(rows) and len(cores):
             none = [np.full(len(rows), NONE, dtype=np.int32)] * 2
-            taken = _coloured(ends.tail_pod[rows], ends.head_pod[rows], none, nodes, len(cores))
+            taken = _coloured(
+                ends.tail_pod[rows], ends.head_pod[rows], none, layers.pods, len(cores)
+            )
             work.core[order[rows]] = cores[taken]
+
+
+def _halved_each(
+    ends: Ends, rows: NDArray[np.int64], starts: NDArray[np.int64], layers: Layers
+) -> Ints:
+    """Return a core for each row; those of a plane are together."""
+    colour = np.empty(len(rows), dtype=np.int32)
+    tail, head = ends.tail_pod[rows], ends.head_pod[rows]
+    none = np.full(len(rows), NONE, dtype=np.int32)
+    room = tuple(np.full(layers.pods, NONE, dtype=np.int32) for _ in range(2))
+    levels = _levels(layers.cores)
+    halving_down(len(rows)).halve_each(starts, colour, levels, tail, head, none, room)
+    return colour
+
+
+def _levels(colours: int) -> int | None:
+    """Return how often one must halve to get so many colours; None = they are no power of two."""
+    levels = colours.bit_length() - 1
+    return levels if 1 << levels == colours else None
 
 
 def _coloured(tail: Ints, head: Ints, groups: list[Ints], nodes: int, colours: int) -> Ints:
@@ -166,30 +190,52 @@ def _coloured(tail: Ints, head: Ints, groups: list[Ints], nodes: int, colours: i
     count = len(tail)
     colour = np.zeros(count, dtype=np.int32)
     edges = np.arange(count, dtype=np.int32)
-    room = (
-        *(np.empty(count, dtype=np.int32) for _ in range(3)),
-        *(np.full(nodes, NONE, dtype=np.int32) for _ in range(2)),
-    )
-    loops = colouring(count)
-    levels = colours.bit_length() - 1
-    if 1 << levels == colours:
-        loops.halve_down(edges, colour, levels, tail, head, *groups, room)
-    else:
-        loops.even_out(edges, colour, colours, tail, head, *groups, nodes, room)
+    last = tuple(np.full(nodes, NONE, dtype=np.int32) for _ in range(2))
+    levels = _levels(colours)
+    if levels is not None:
+        halving_down(count).halve_down(edges, colour, levels, tail, head, *groups, last)
+        return colour
+    room = (*(np.empty(count, dtype=np.int32) for _ in range(3)), *last)
+    colouring(count).even_out(edges, colour, colours, tail, head, *groups, nodes, room)
     return colour
 
 
-def _repair(work: Work, fabric: Fabric, order: Ints) -> None:
-    """Move what lies on dead or overloaded resources, down to the bound where that can be had."""
+def _is_level(work: Work, load: Floats, busiest: float) -> bool:
+    """Tell at a glance that no placement is better: equal flows, equal cables, evenly spread."""
+    layers, bits = work.layers, work.bits
+    if not len(bits) or bits.min() < bits.max():
+        return False
+    if not (layers.low.is_single and layers.high.is_single):
+        return False
+    low = layers.leaves * layers.planes
+    shapes = [(2, layers.leaves, layers.planes), (2, layers.pods, layers.planes * layers.cores)]
+    for part, (*nodes, choices) in zip(
+        (slice(0, 2 * low), slice(2 * low, None)), shapes, strict=True
+    ):
+        if not choices:
+            continue
+        own, capacity = (one[part].reshape(*nodes, choices) for one in (load, layers.capacity))
+        working = (capacity > 0.0).sum(axis=2)
+        whole = np.ceil(own.sum(axis=2) / bits[0] / np.maximum(working, 1) * (1.0 - _SLACK))
+        if float((whole * bits[0]).max()) >= busiest * capacity.max() * (1.0 - _SLACK):
+            return True
+    return False
+
+
+def _repair(work: Work, fabric: Fabric, order: Ints) -> Floats:
+    """Move what lies on dead or overloaded resources, down to the bound where that can be had.
+
+    Returns the load of the resources.
+    """
     load, capacity = work.load(), work.layers.capacity
-    loaded = load > 0.0
-    if not loaded.any():
-        return
-    with np.errstate(divide="ignore"):
-        busiest = float((load[loaded] / capacity[loaded]).max())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        busiest = float(np.max(load / capacity, where=load > 0.0, initial=0.0))
+    if busiest == 0.0 or _is_level(work, load, busiest):
+        return load
     wanted = demands(fabric, work.layers, work.ends, work.bits, work.plane >= 0)
     bound = bound_of(fabric, wanted).level
-    if busiest <= bound * (1.0 + _SLACK):
-        return
-    work.relieve(order, load, target=bound, most_moves=4 * len(order))
-    work.strand(load)
+    if busiest > bound * (1.0 + _SLACK):
+        work.relieve(order, load, target=bound, most_moves=4 * len(order))
+        if work.strand(load):
+            work.fill_cores(np.flatnonzero(work.is_coreless).astype(np.int32), load)
+    return load

@@ -80,6 +80,12 @@ class Placement:
         placed, across = self.plane >= 0, self.core >= 0
         hops = 4 if layers.cores else 2
         links = np.full((len(self.plane), hops), NONE, dtype=np.int32)
+        if layers.low.is_single and layers.high.is_single:
+            cables = (layers.low.cable, layers.high.cable)
+            searching(len(self.plane)).single_links(
+                layers.shape, ends.columns, self.plane, self.core, *cables, links
+            )
+            return links
         for leaf, hop, way in ((ends.tail, 0, 0), (ends.head, hops - 1, 1)):
             low = leaf * layers.planes + self.plane
             links[:, hop] = _directed(layers.low, self.fabric, low, placed, bits, way=way)

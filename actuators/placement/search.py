@@ -42,6 +42,28 @@ def spread(
 
 
 @loop
+def single_links(
+    shape: Shape, ends: Ends, plane: Ints, core: Ints, low: Ints, high: Ints, links: Ints
+) -> None:
+    """Write the directed links of paths where no two switches share more than one cable."""
+    _, _, planes, cores = shape
+    last = links.shape[1] - 1
+    for n in range(len(plane)):
+        for hop in range(last + 1):
+            links[n, hop] = -1
+        if plane[n] < 0:
+            continue
+        up, down = low[ends[0][n] * planes + plane[n]], low[ends[1][n] * planes + plane[n]]
+        links[n, 0] = 2 * up if up >= 0 else -1
+        links[n, last] = 2 * down + 1 if down >= 0 else -1
+        if core[n] >= 0:
+            up = high[(ends[2][n] * planes + plane[n]) * cores + core[n]]
+            down = high[(ends[3][n] * planes + plane[n]) * cores + core[n]]
+            links[n, 1] = 2 * up if up >= 0 else -1
+            links[n, 2] = 2 * down + 1 if down >= 0 else -1
+
+
+@loop
 def resources(
     shape: Shape, ends: Ends, n: int, plane: int, core: int, into: NDArray[np.int64]
 ) -> int:
@@ -270,6 +292,7 @@ def exercise(loops: ModuleType, few: Ints) -> None:
     bits, room = np.ones(2), np.ones(14)
     plane, core = np.zeros(2, dtype=np.int32), np.full(2, -1, dtype=np.int32)
     loops.spread(few, bits, np.arange(4), np.arange(3, dtype=np.int32), np.ones(3))
+    loops.single_links(shape, ends, plane, core, few, few, np.zeros((2, 2), dtype=np.int32))
     loops.load_of(shape, ends, bits, plane, core, room.copy())
     loops.strand(shape, ends, bits, plane, core, room.copy(), room)
     loops.fill_cores(few[:0], shape, ends, bits, plane, core, room.copy(), room)

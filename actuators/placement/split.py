@@ -22,9 +22,11 @@ def split(
     """
     if subflows < 1:
         raise ValueError(f"subflows is {subflows}, not positive")
+    if subflows == 1:
+        return np.arange(len(flows), dtype=np.int32), flows.bits_per_second
     parts = np.ones(len(flows), dtype=np.int32)
     working = fabric.capacity[fabric.capacity > 0.0]
-    if subflows > 1 and len(working):
+    if len(working):
         parts[flows.bits_per_second >= _ELEPHANT_SHARE * working.min()] = subflows
     flow = np.repeat(np.arange(len(flows), dtype=np.int32), parts)
     return flow, (flows.bits_per_second / parts)[flow]

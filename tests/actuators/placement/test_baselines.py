@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actuators.placement import baseline_loops, baselines
+from actuators.placement import baseline_loops, baselines, search
 from actuators.placement.baselines import ecmp, greedy, local
 from cluster.compiled import compiled
 from cluster.fabric import leaf_spine, three_tier
@@ -110,8 +110,10 @@ def test_compiled_and_plain_loops_give_the_same_paths(way, tiers, monkeypatch):
     pytest.importorskip("numba")
     fabric = _without(_fabric(tiers), [1])
     flows = Flows.concatenate([_permutation(fabric, seed) for seed in range(8)])
+    for name, module in (("baselines", baseline_loops), ("searching", search)):
+        monkeypatch.setattr(baselines, name, lambda _, of=module: of)
     plain = way(fabric, flows, subflows=2)
-    monkeypatch.setattr(baselines, "_loops", lambda module, _: compiled(module.__name__))
+    for name, module in (("baselines", baseline_loops), ("searching", search)):
+        monkeypatch.setattr(baselines, name, lambda _, of=module: compiled(of.__name__))
     made = way(fabric, flows, subflows=2)
     assert (made.plane.tolist(), made.core.tolist()) == (plain.plane.tolist(), plain.core.tolist())
-    assert baseline_loops.__name__ == "actuators.placement.baseline_loops"
