@@ -93,7 +93,9 @@ class Verify:
         )
         same = (outside != 0) & (np.sign(run) == outside)
         fresh = there & ~same
-        inside = np.abs(sigmas) < _NORMAL_SIGMAS
+        # Further on the good side than ever is no shift of the bad kind either.
+        good = sigmas * rows.take(self._direction) < 0
+        inside = (np.abs(sigmas) < _NORMAL_SIGMAS) | good
         np.copyto(run, np.where(same, run + outside, outside), where=there)
         np.copyto(total, np.where(same, total + scaled, scaled), where=there)
         np.copyto(normal, np.where(inside, normal + 1, 0), where=there)

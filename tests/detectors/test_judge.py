@@ -75,6 +75,12 @@ def test_the_end_of_a_shift_is_told_and_a_second_one_again():
     assert judged(CLOCK, values) == ([42, 92], [52])
 
 
+def test_a_shift_is_over_too_when_the_value_is_better_than_it_ever_was():
+    """A port that nothing is sent by any more marks no packet: that is no congestion."""
+    began, ended = judged(CLOCK, HEALTHY + [80.0] * 20 + [130.0] * 5)
+    assert (began, ended) == ([42], [62])
+
+
 def test_a_bad_level_that_stays_becomes_the_new_normal():
     began, ended = judged(CLOCK, HEALTHY + [80.0] * 400)
     assert (began, ended) == ([42], [341])
