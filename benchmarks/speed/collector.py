@@ -40,17 +40,22 @@ class Measured:
 
     Attributes
     ----------
-    updates
-        That were readable in Kafka, a second.
+    delivered
+        Updates that were readable in Kafka, a second.
     memory_bytes
         Most resident memory.
     busy
-        Share of its core.
+        Share of its core that it had.
     """
 
-    updates: float
+    delivered: float
     memory_bytes: int
     busy: float
+
+    @property
+    def updates(self) -> float:
+        """Updates a second of its core: neither broker nor neighbours slow it."""
+        return self.delivered / self.busy
 
 
 def rows() -> list[Row]:
@@ -97,23 +102,22 @@ def _compared(leaves: int, name: str) -> list[Row]:
 
 def _rows(ours: Measured, theirs: dict[str, Measured], leaves: int, name: str) -> list[Row]:
     event, proto = theirs["event"], theirs["proto"]
-    # A broker that is too slow for it is not gnmic's fault.
-    baseline = event.updates / min(1.0, event.busy)
     return [
         Row(
             id=f"I3-updates{name}",
-            what=f"updates delivered to Kafka by one core, {_case(leaves)}; baseline: gnmic's"
-            " events, by the share of the core that it used",
+            what="updates delivered to Kafka by a second of one core, "
+            f"{_case(leaves)}; baseline: gnmic's events",
             value=ours.updates,
-            baseline=baseline,
-            target=2 * baseline,
-            holds=ours.updates >= 2 * baseline,
+            baseline=event.updates,
+            target=2 * event.updates,
+            holds=ours.updates >= 2 * event.updates,
             unit="updates/s",
             others={
-                "gnmic events delivered": event.updates,
-                "gnmic share of the core": event.busy,
-                "our share of the core": ours.busy,
-                "gnmic handing messages on undecoded, by its share": proto.updates / proto.busy,
+                "delivered a second": ours.delivered,
+                "share of the core": ours.busy,
+                "gnmic's delivered a second": event.delivered,
+                "gnmic's share of the core": event.busy,
+                "gnmic handing messages on undecoded": proto.updates,
             },
         ),
         Row(
@@ -137,7 +141,8 @@ def _without(ours: Measured, leaves: int, name: str) -> list[Row]:
     return [
         Row(
             id=f"I3-updates{name}",
-            what=f"updates delivered to Kafka by one core, {_case(leaves)}; {_NO_GNMIC}",
+            what="updates delivered to Kafka by a second of one core, "
+            f"{_case(leaves)}; {_NO_GNMIC}",
             value=ours.updates,
             unit="updates/s",
         ),
@@ -185,8 +190,8 @@ def _measured(home: Path, name: str, start: Callable[[str], Started]) -> Measure
             started.process.send_signal(signal.SIGKILL)
             started.process.wait()
         seconds = (until_ms - from_ms) / 1000
-        updates = started.count(broker.bootstrap, from_ms, until_ms) / seconds
-        return Measured(updates=updates, memory_bytes=memory, busy=busy)
+        delivered = started.count(broker.bootstrap, from_ms, until_ms) / seconds
+        return Measured(delivered=delivered, memory_bytes=memory, busy=busy)
     finally:
         broker.stop()
 

@@ -2,7 +2,7 @@
 
 from gnmi_pb import gnmi_pb2 as gnmi
 
-from benchmarks.row import Row, rate
+from benchmarks.row import Row, core_rate
 from benchmarks.speed.responses import Round
 from pipelines.collect.bulk import BulkDecoder, Several
 from pipelines.collect.decode import NotificationDecoder
@@ -37,12 +37,12 @@ def _decoded() -> Row:
 
     if ours() != parsed_only():
         raise ValueError(f"{ours()} readings of {parsed_only()} updates")
-    value = rate(ours)
+    value = core_rate(ours)
     return Row(
         id="I1-proto-updates",
         what="gNMI updates decoded to readings; baseline: parsing the messages alone",
         value=value,
-        baseline=rate(parsed_only),
+        baseline=core_rate(parsed_only),
         target=_TARGET,
         holds=value >= _TARGET,
         unit="updates/s",
@@ -60,7 +60,7 @@ def _one_by_one() -> Row:
     return Row(
         id="I1-general",
         what="the same by the official messages, as odd ones are decoded",
-        value=rate(general, repeats=2),
+        value=core_rate(general, repeats=2),
         unit="updates/s",
     )
 
@@ -87,6 +87,6 @@ def _framed() -> Row:
     return Row(
         id="I1-frames",
         what="the same to encoded frames, one an interval; making the messages is included",
-        value=rate(work),
+        value=core_rate(work),
         unit="updates/s",
     )

@@ -5,7 +5,7 @@ from math import isnan
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.data import data_root
-from benchmarks.row import Row, rate
+from benchmarks.row import Row, core_rate
 from pipelines.collect.prometheus import Labelled, TextParser
 from pipelines.collect.scrape_text import ScrapeText
 
@@ -42,7 +42,7 @@ def _rows(name: str) -> list[Row]:
     def readings() -> int:
         return scrapes.read_columns(text, 1).lines
 
-    value, baseline = rate(ours), rate(theirs)
+    value, baseline = core_rate(ours), core_rate(theirs)
     return [
         Row(
             id=f"I2-{kind}",
@@ -56,7 +56,7 @@ def _rows(name: str) -> list[Row]:
         Row(
             id=f"I2-{kind}-readings",
             what="the same to readings by column: names, units, blanks",
-            value=rate(readings),
+            value=core_rate(readings),
             unit="samples/s",
         ),
     ]
