@@ -75,6 +75,7 @@ class AlertBook:
         self._open: dict[str, _Open] = {}
         self._pending: dict[str, int] = {}
         self._moved: dict[str, int] = {}
+        self._explained_until_ns: dict[str, int] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -143,7 +144,7 @@ class AlertBook:
 
     def _is_due(self, diagnosis: Diagnosis, now_ns: int) -> bool:
         component = diagnosis.component
-        if diagnosis.cause is Cause.UNEXPLAINED and self._is_explained(component):
+        if diagnosis.cause is Cause.UNEXPLAINED and self._is_explained(diagnosis):
             return False
         since_ns = self._pending.setdefault(component, now_ns)
         if not diagnosis.sure and now_ns - since_ns < self._join_ns:
@@ -151,7 +152,14 @@ class AlertBook:
         del self._pending[component]
         return True
 
-    def _is_explained(self, component: str) -> bool:
+    def _is_explained(self, diagnosis: Diagnosis) -> bool:
+        """Tell whether a culprit is known for it, or was when it began.
+
+        A victim may be slower for as long as it takes to give back what was taken from it.
+        """
+        component = diagnosis.component
+        if diagnosis.onset_ns <= self._explained_until_ns.get(component, 0):
+            return True
         return any(component in each.alert.affected for each in self._open.values())
 
     def _opened(self, diagnosis: Diagnosis, now_ns: int, at_ns: int, bound: float) -> Alert:
@@ -233,6 +241,8 @@ class AlertBook:
 
     def _resolved(self, component: str, at_ns: int, why: str) -> Alert:
         alert = self._open.pop(component).alert
+        if alert.cause is not Cause.UNEXPLAINED:
+            self._explained_until_ns |= dict.fromkeys(alert.affected, at_ns)
         return replace(
             alert,
             state=AlertState.RESOLVED,

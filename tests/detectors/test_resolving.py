@@ -1,5 +1,7 @@
 """What keeps an alert open, and what does not."""
 
+from dataclasses import replace
+
 import pytest
 
 from detectors.alerts import AlertBook
@@ -15,7 +17,7 @@ VICTIMS = {
 }
 
 
-def book(*evidence):
+def book(*evidence, affected=()):
     made = AlertBook("pod1", join_seconds=8.0, resolve_seconds=20.0)
     found = Diagnosis(
         component="link/leaf1:e49",
@@ -23,6 +25,7 @@ def book(*evidence):
         evidence=evidence,
         confidence=0.95,
         sure=True,
+        affected=affected,
     )
     (opened,) = update(made, [found], evidence, 105)
     assert opened.state is AlertState.OPENED
@@ -49,6 +52,27 @@ def test_what_suffers_from_a_link_does_not_keep_its_alert_open(victim):
     assert update(made, [], (VICTIMS[victim],), 110) == []
     (told,) = update(made, [], (VICTIMS[victim],), 131)
     assert told.state is AlertState.RESOLVED
+
+
+def test_victim_that_is_still_slower_when_its_culprit_is_well_needs_no_other():
+    suffering = replace(VICTIMS["job"], onset_ns=104 * SECOND)
+    made = book(FEC, suffering, affected=("job/train",))
+    later = Diagnosis(
+        component="job/train",
+        cause=Cause.UNEXPLAINED,
+        evidence=(suffering,),
+        confidence=0.3,
+        sure=False,
+    )
+    assert update(made, [later], (suffering,), 110) == []
+    (resolved,) = update(made, [later], (suffering,), 131)
+    assert resolved.component == "link/leaf1:e49"
+    for second in range(132, 200, 5):
+        assert update(made, [later], (suffering,), second) == []
+    # What begins after that is another matter.
+    anew = replace(later, evidence=(replace(suffering, onset_ns=210 * SECOND),))
+    told = [a for s in range(212, 240, 4) for a in update(made, [anew], anew.evidence, s)]
+    assert [(a.component, a.cause) for a in told] == [("job/train", Cause.UNEXPLAINED)]
 
 
 def test_errors_of_its_ports_keep_it_open():
