@@ -1,5 +1,7 @@
 """Is it a link? Errors on either of its ports, and less through it than through its siblings."""
 
+from statistics import median
+
 from cluster import component as names
 from cluster.topology import Topology
 from detectors.evidence import (
@@ -15,6 +17,11 @@ from detectors.evidence import (
 from detectors.facts import SIGNAL_LOST
 from detectors.records import Cause, Detection, RuledOut, Scope
 
+# This share of all links, and so many at least, do not go bad by themselves at once.
+_SHARING = 0.25
+_LEAST_SHARING = 4
+_LOUDER = 2.0
+
 
 def link_of(topology: Topology, port: str) -> str:
     """Return the link that a port is an end of; the port itself where topology knows none."""
@@ -28,6 +35,7 @@ def diagnose_links(scene: Scene) -> list[Diagnosis]:
     for component, detections in scene.by_component.items():
         if names.kind_of(component) == "port":
             by_link.setdefault(link_of(scene.topology, component), []).extend(detections)
+    by_link = _without_shared(by_link, len(scene.topology.links))
     found = []
     for link, detections in by_link.items():
         victims = _victims(scene, link)
@@ -35,6 +43,29 @@ def diagnose_links(scene: Scene) -> list[Diagnosis]:
         if diagnosis is not None:
             found.append(diagnosis)
     return found
+
+
+def _without_shared(by_link: dict[str, list[Detection]], links: int) -> dict[str, list[Detection]]:
+    """Leave out what a good part of all links tells at once: no cable is the cause of that.
+
+    A link that tells it much louder than the others keeps it.
+    """
+    loudness: dict[str, list[float]] = {}
+    for detections in by_link.values():
+        for metric in metrics_of(told_by(detections, PHYSICAL)):
+            loudest = max(abs(d.shift_sigmas) for d in told_by(detections, {metric}))
+            loudness.setdefault(metric, []).append(loudest)
+    least = max(_LEAST_SHARING, links * _SHARING)
+    usual = {m: median(each) for m, each in loudness.items() if len(each) >= least}
+    return {
+        link: [
+            d
+            for d in detections
+            if abs(d.shift_sigmas) > _LOUDER * usual.get(d.series.metric, 0.0)
+            or d.series.metric not in usual
+        ]
+        for link, detections in by_link.items()
+    }
 
 
 def diagnose_drops(scene: Scene) -> list[Diagnosis]:

@@ -230,6 +230,28 @@ METRICS = (
     _reported("net_if_in_load_ratio", "in_load", "1", scale=1 / 255, highest=1.0),
     _reported("net_if_out_load_ratio", "out_load", "1", scale=1 / 255, highest=1.0),
     _reported("net_if_bandwidth_bits_per_second", "bandwidth_kbps", "bit/s", scale=1000.0),
+    Metric(
+        name="net_bgp_established_neighbors",
+        kind=Kind.GAUGE,
+        unit="{neighbor}",
+        bad=Bad.DOWN,
+        sources=named(
+            openconfig="/network-instances/network-instance/protocols/protocol/bgp/global"
+            "/state/established-neighbors",
+            cisco_node="global__established-neighbors-count-total",
+        ),
+    ),
+    Metric(
+        name="net_bgp_paths",
+        kind=Kind.GAUGE,
+        unit="{path}",
+        bad=Bad.BOTH,
+        sources=named(
+            openconfig="/network-instances/network-instance/protocols/protocol/bgp/global"
+            "/state/total-paths",
+            cisco_node=("vrf__path-count", "paths-count"),
+        ),
+    ),
     # Worked out by detection where topology is not known; no source has them.
     Metric(
         name="net_device_traffic_moved_nepers",
