@@ -96,6 +96,11 @@ class CellDetector:
         """The newest revision of every alert that stands."""
         return self._book.open_alerts
 
+    @property
+    def standing(self) -> tuple[Detection, ...]:
+        """All shifts that are told and not over."""
+        return tuple(self._active.values())
+
     def job_event(self, job: Job, event: str) -> None:
         """Take a job's placement; ``left`` ends it, its ranks' series start anew.
 

@@ -5,13 +5,17 @@ one from a moment on that a seed chooses: an injection, said so in the row.
 """
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.quality.detect_cluster_data import folder, frames_of, read_csv
+from benchmarks.quality.detect_cluster_data import folder, frames_of, hours, read_csv
+from benchmarks.row import Row
 from cluster.frame import Frame
+from detectors.cell import CellDetector
+from detectors.records import Detection, Scope
 
 RAILS = 8
 _METRICS = frozenset(
@@ -21,6 +25,8 @@ _METRICS = frozenset(
     }
 )
 _WARM_SECONDS = 60.0
+_BEFORE_NS = 45_000_000_000
+_AFTER_NS = 10_000_000_000
 
 
 def files() -> list[Path]:
@@ -57,3 +63,50 @@ def _all_busy(path: Path) -> bool:
     rows = [row for row in read_csv(path) if row["phase"] == "steady"]
     means = [np.mean([float(row[f"ib{i}_tx_bytes_s"]) for row in rows]) for i in range(RAILS)]
     return min(means) > 0.5 * max(means)
+
+
+def measure(made: Callable[[], CellDetector], share: float) -> tuple[list[float], int, int]:
+    """Return delays of the rails that were found, how many were slowed, and wrong ones told."""
+    delays, tried, wrong = [], 0, 0
+    for path in files():
+        frames = steady_frames(path)
+        for rail in range(RAILS):
+            at_ns = onset_ns(path, frames, rail, seed=1)
+            near = [
+                slowed(each, rail, share) if each.received_ns >= at_ns else each
+                for each in frames
+                if at_ns - _BEFORE_NS < each.received_ns < at_ns + _AFTER_NS
+            ]
+            tried += 1
+            told = [d for d in _left_peers(made(), near) if d.detected_ns >= at_ns]
+            right = [d for d in told if d.series.component.endswith(f":ib{rail}")]
+            wrong += len(told) - len(right)
+            if right:
+                delays.append((min(d.detected_ns for d in right) - at_ns) / 1e9)
+    return delays, tried, wrong
+
+
+def quiet_row(made: Callable[[], CellDetector]) -> Row:
+    told = series_hours = 0.0
+    for path in files():
+        frames = steady_frames(path)
+        told += len(_left_peers(made(), frames))
+        series_hours += 2 * RAILS * hours(frames)
+    return Row(
+        id="D7-quiet",
+        what="rails told while none was slowed, steady phases",
+        value=1000.0 * told / series_hours,
+        unit="per 1,000 series-hours",
+        target=1.0,
+        holds=told == 0,
+        others={"series_hours": series_hours, "told": told},
+    )
+
+
+def _left_peers(made: CellDetector, frames: list[Frame]) -> list[Detection]:
+    return [
+        d
+        for frame in frames
+        for d in made.update(frame).detections
+        if d.scope is Scope.PEERS and d.shift_sigmas < 0
+    ]
