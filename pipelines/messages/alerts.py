@@ -46,6 +46,7 @@ def encode_alert(alert: Alert) -> bytes:
         ],
         affected=alert.affected,
         summary=alert.summary,
+        false_alarms_per_day=alert.false_alarms_per_day,
     ).SerializeToString()
 
 
@@ -78,6 +79,7 @@ def decode_alert(data: bytes) -> Alert:
             ),
             affected=tuple(message.affected),
             summary=message.summary,
+            false_alarms_per_day=message.false_alarms_per_day,
         )
     except (ProtobufError, ValueError) as error:
         raise DecodeError("not_an_alert", str(error)) from error

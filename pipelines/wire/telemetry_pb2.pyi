@@ -75,7 +75,7 @@ class Detection(_message.Message):
     def __init__(self, detection_id: _Optional[str] = ..., cell: _Optional[str] = ..., component: _Optional[str] = ..., metric: _Optional[str] = ..., attributes: _Optional[str] = ..., detector: _Optional[str] = ..., scope: _Optional[str] = ..., onset_ns: _Optional[int] = ..., detected_ns: _Optional[int] = ..., shift_sigmas: _Optional[float] = ..., before: _Optional[float] = ..., after: _Optional[float] = ...) -> None: ...
 
 class Alert(_message.Message):
-    __slots__ = ("alert_id", "cell", "component", "cause", "state", "revision", "severity", "onset_ns", "detected_ns", "revised_ns", "confidence", "evidence", "ruled_out", "affected", "summary")
+    __slots__ = ("alert_id", "cell", "component", "cause", "state", "revision", "severity", "onset_ns", "detected_ns", "revised_ns", "confidence", "evidence", "ruled_out", "affected", "summary", "false_alarms_per_day")
     ALERT_ID_FIELD_NUMBER: _ClassVar[int]
     CELL_FIELD_NUMBER: _ClassVar[int]
     COMPONENT_FIELD_NUMBER: _ClassVar[int]
@@ -91,6 +91,7 @@ class Alert(_message.Message):
     RULED_OUT_FIELD_NUMBER: _ClassVar[int]
     AFFECTED_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    FALSE_ALARMS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
     alert_id: str
     cell: str
     component: str
@@ -106,7 +107,8 @@ class Alert(_message.Message):
     ruled_out: _containers.RepeatedCompositeFieldContainer[RuledOut]
     affected: _containers.RepeatedScalarFieldContainer[str]
     summary: str
-    def __init__(self, alert_id: _Optional[str] = ..., cell: _Optional[str] = ..., component: _Optional[str] = ..., cause: _Optional[str] = ..., state: _Optional[str] = ..., revision: _Optional[int] = ..., severity: _Optional[str] = ..., onset_ns: _Optional[int] = ..., detected_ns: _Optional[int] = ..., revised_ns: _Optional[int] = ..., confidence: _Optional[float] = ..., evidence: _Optional[_Iterable[_Union[Detection, _Mapping]]] = ..., ruled_out: _Optional[_Iterable[_Union[RuledOut, _Mapping]]] = ..., affected: _Optional[_Iterable[str]] = ..., summary: _Optional[str] = ...) -> None: ...
+    false_alarms_per_day: float
+    def __init__(self, alert_id: _Optional[str] = ..., cell: _Optional[str] = ..., component: _Optional[str] = ..., cause: _Optional[str] = ..., state: _Optional[str] = ..., revision: _Optional[int] = ..., severity: _Optional[str] = ..., onset_ns: _Optional[int] = ..., detected_ns: _Optional[int] = ..., revised_ns: _Optional[int] = ..., confidence: _Optional[float] = ..., evidence: _Optional[_Iterable[_Union[Detection, _Mapping]]] = ..., ruled_out: _Optional[_Iterable[_Union[RuledOut, _Mapping]]] = ..., affected: _Optional[_Iterable[str]] = ..., summary: _Optional[str] = ..., false_alarms_per_day: _Optional[float] = ...) -> None: ...
 
 class RuledOut(_message.Message):
     __slots__ = ("component", "cause", "reason")
