@@ -59,17 +59,21 @@ def _files() -> list[Path]:
 
 
 def _tape(path: Path) -> list[Frame]:
-    """Return a file's steady phase as one frame a second."""
+    """Return a file's steady phase as one frame a second: the means of its readings."""
     times = [float(row["timestamp"]) for row in read_csv(path) if row["phase"] == "steady"]
     if not times:
         return []
     first_ns, last_ns = int(min(times) * 1e9), int(max(times) * 1e9)
-    kept: dict[int, Frame] = {}
+    seconds: dict[int, list[Frame]] = {}
     for frame in frames_of([path]):
         if first_ns <= frame.received_ns <= last_ns:
-            kept[(frame.received_ns - first_ns) // _SECOND_NS] = frame
-    whole = max(len(frame.layout.columns) for frame in kept.values())
-    return [f for _, f in sorted(kept.items()) if len(f.layout.columns) == whole]
+            seconds.setdefault((frame.received_ns - first_ns) // _SECOND_NS, []).append(frame)
+    whole = max(len(frame.layout.columns) for each in seconds.values() for frame in each)
+    return [
+        replace(kept[-1], values=np.mean([frame.values for frame in kept], axis=0))
+        for _, each in sorted(seconds.items())
+        if (kept := [frame for frame in each if len(frame.layout.columns) == whole])
+    ]
 
 
 def _frames(tapes: list[list[Frame]], second: int) -> Iterator[Frame]:

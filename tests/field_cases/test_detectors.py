@@ -36,7 +36,7 @@ def noise(level, sigma, count, seed=1):
 
 
 def test_c56_one_missing_value_does_not_end_detection():
-    values = noise(10.0, 0.1, 1000) + [math.nan] + noise(5.0, 0.1, 20)
+    values = [*noise(10.0, 0.1, 1000), math.nan, *noise(5.0, 0.1, 20)]
     assert [1001 <= i <= 1006 for i in told(CLOCK, values)] == [True]
 
 
