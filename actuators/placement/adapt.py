@@ -137,7 +137,7 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
     if len(loose) and (work.plane[loose] < 0).any():
         placement.known.demands = placement.known.bound = None
     target = placement.bound.level
-    if _busiest(work, load) <= target * (1.0 + _SLACK):
+    if work.busiest(load) <= target * (1.0 + _SLACK):
         return
     free = placement.flows.steerable[placement.flow]
     work.relieve(loose[free[loose]], load, target=target, most_moves=4 * len(loose))
@@ -162,7 +162,7 @@ def _place_loose(work: Work, placement: Placement, loose: Ints, load: Floats) ->
         work.core[loose] = NONE
         load[:] = work.load()
         work.fill_cores(by_size[work.is_coreless[by_size]], load)
-        if _busiest(work, load) <= placement.bound.level * (1.0 + _SLACK):
+        if work.busiest(load) <= placement.bound.level * (1.0 + _SLACK):
             return
         even = work.plane[loose].copy(), work.core[loose].copy(), load.copy()
         work.plane[loose] = work.core[loose] = NONE
@@ -172,11 +172,6 @@ def _place_loose(work: Work, placement: Placement, loose: Ints, load: Floats) ->
         target = placement.bound.level
         if _excess(work, even[2], target) < _excess(work, load, target):
             work.plane[loose], work.core[loose], load[:] = even
-
-
-def _busiest(work: Work, load: Floats) -> float:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.max(load / work.layers.capacity, where=load > 0.0, initial=0.0))
 
 
 def _excess(work: Work, load: Floats, target: float) -> float:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actuators.placement.certificate import bound_of, demands
-from actuators.placement.hashing import hashed
 from actuators.placement.kernels import colouring, halving_down
 from actuators.placement.layers import NONE, Ends, Layers, ends_of, layers_of
 from actuators.placement.placement import Known, Placement
+from actuators.placement.reserve import Reserve
 from actuators.placement.split import split
 from actuators.placement.work import Work
 from cluster.fabric import Fabric
@@ -65,11 +65,15 @@ def place(
     )
     apart = ends.tail != ends.head
     free = flows.steerable[flow]
-    kept = _kept_planes(found, bits, apart, free)
-    _hash(work, np.flatnonzero(apart & ~free), kept, seed)
     order = _in_order(flows, flow, bits, np.flatnonzero(apart & free))
-    spread_evenly(work, order, np.setdiff1d(working_planes(found), kept))
-    load = _repair(work, fabric, order)
+    kept = Reserve.of(found, ends, bits, free)
+    expected = kept.expected_load(found, ends, bits)
+    spread_evenly(work, order, kept.without(working_planes(found)))
+    load = _repair(work, fabric, order, expected)
+    if len(kept.rows):
+        work.plane[kept.rows], work.core[kept.rows] = kept.hash_rows(found, ends, seed)
+        load = work.load()
+        _mend(work, load)
     return Placement(
         fabric=fabric,
         flows=flows,
@@ -100,31 +104,6 @@ def working_planes(layers: Layers) -> Ints:
         return planes.astype(np.int32)
     shares = np.clip(np.round(typical[planes] / typical[planes].min()), 1, _MOST_SHARES)
     return np.repeat(planes, shares.astype(np.int64)).astype(np.int32)
-
-
-def _kept_planes(
-    layers: Layers, bits: Floats, apart: NDArray[np.bool_], free: NDArray[np.bool_]
-) -> Ints:
-    """Return the planes that are kept for what cannot be steered, in proportion to its traffic."""
-    if free.all():
-        return np.zeros(0, dtype=np.int32)
-    planes = np.unique(working_planes(layers))
-    hashed_bits, all_bits = float(bits[apart & ~free].sum()), float(bits[apart].sum())
-    if hashed_bits in {0.0, all_bits} or len(planes) < 2:  # noqa: PLR2004
-        return planes[:0]
-    kept = int(np.clip(np.ceil(hashed_bits / all_bits * len(planes)), 1, len(planes) - 1))
-    return planes[-kept:]
-
-
-def _hash(work: Work, rows: NDArray[np.int64], kept: Ints, seed: int) -> None:
-    if not len(rows):
-        return
-    layers = work.layers
-    planes = kept if len(kept) else np.unique(working_planes(layers))
-    work.plane[rows] = planes[hashed(rows, seed, len(planes))]
-    if layers.cores:
-        across = rows[work.ends.tail_pod[rows] != work.ends.head_pod[rows]]
-        work.core[across] = hashed(across, seed + 1, layers.cores)
 
 
 def spread_evenly(work: Work, order: Ints, planes: Ints) -> None:
@@ -222,20 +201,26 @@ def _is_level(work: Work, load: Floats, busiest: float) -> bool:
     return False
 
 
-def _repair(work: Work, fabric: Fabric, order: Ints) -> Floats:
+def _repair(work: Work, fabric: Fabric, order: Ints, expected: Floats) -> Floats:
     """Move what lies on dead or overloaded resources, down to the bound where that can be had.
 
-    Returns the load of the resources.
+    ``expected`` is what others are expected to load resources with: what is kept for them is used
+    only to keep links from being overfull. Returns the load of all.
     """
-    load, capacity = work.load(), work.layers.capacity
-    with np.errstate(divide="ignore", invalid="ignore"):
-        busiest = float(np.max(load / capacity, where=load > 0.0, initial=0.0))
+    load = work.load() + expected
+    busiest = work.busiest(load)
     if busiest == 0.0 or _is_level(work, load, busiest):
         return load
-    wanted = demands(fabric, work.layers, work.ends, work.bits, work.plane >= 0)
-    bound = bound_of(fabric, wanted).level
-    if busiest > bound * (1.0 + _SLACK):
-        work.relieve(order, load, target=bound, most_moves=4 * len(order))
-        if work.strand(load):
-            work.fill_cores(np.flatnonzero(work.is_coreless).astype(np.int32), load)
+    apart = work.ends.tail != work.ends.head
+    bound = bound_of(fabric, demands(fabric, work.layers, work.ends, work.bits, apart)).level
+    target = max(bound, 1.0) if expected.any() else bound
+    if busiest > target * (1.0 + _SLACK):
+        work.relieve(order, load, target=target, most_moves=4 * len(order))
+        _mend(work, load)
     return load
+
+
+def _mend(work: Work, load: Floats) -> None:
+    """Take what lies on dead paths elsewhere, or off."""
+    if work.strand(load):
+        work.fill_cores(np.flatnonzero(work.is_coreless).astype(np.int32), load)

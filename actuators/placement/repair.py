@@ -50,7 +50,14 @@ class _Level:
     most: Floats
 
 
-def shift(work: Work, load: Floats, *, target: float, effort: Effort) -> int:
+def shift(
+    work: Work,
+    load: Floats,
+    *,
+    target: float,
+    effort: Effort,
+    background: Floats | None = None,
+) -> int:
     """Move chains so that no resource is busier than ``target``; return how many moves counted.
 
     First over planes, so that neither leaves nor the cores of a pod's plane, all together, get too
@@ -60,8 +67,12 @@ def shift(work: Work, load: Floats, *, target: float, effort: Effort) -> int:
     ----------
     load
         Of the resources; written to.
+    background
+        What of the load does not come from the sub-flows.
     """
-    limit = work.layers.capacity * (target * (1.0 + _SLACK))
+    others = np.zeros(len(load)) if background is None else background
+    limit = np.maximum(work.layers.capacity * target - others, 0.0) * (1.0 + _SLACK)
+    load[:] = work.load()
     low = 2 * work.layers.leaves * work.layers.planes
     whole = _whole_limits(work, limit[low:])
     spent = 0
@@ -74,6 +85,7 @@ def shift(work: Work, load: Floats, *, target: float, effort: Effort) -> int:
         left = replace(effort, most_spent=effort.most_spent - spent)
         spent += _shift_cores(work, crowded, limit[low:], left)
         load[:] = work.load()
+    load += others
     return spent
 
 

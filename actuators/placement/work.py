@@ -88,6 +88,11 @@ class Work:
         )
         return without
 
+    def busiest(self, load: Floats) -> float:
+        """Return the highest load over capacity."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.max(load / self.layers.capacity, where=load > 0.0, initial=0.0))
+
     def load(self) -> Floats:
         load = np.zeros(len(self.layers.capacity))
         searching(len(self.plane)).load_of(

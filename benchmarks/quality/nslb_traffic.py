@@ -51,12 +51,16 @@ def ring(hosts: Hosts, *, rate: float = 1.0, job: int = 0) -> Flows:
 
 
 def rings(
-    hosts: Hosts, rng: np.random.Generator, *, smallest: int = 4, largest: int = 128
+    hosts: Hosts,
+    rng: np.random.Generator,
+    *,
+    rate: float = 1.0,
+    smallest: int = 4,
+    largest: int = 128,
 ) -> Flows:
     """Return ring all-reduces of many jobs of 32 to 1,024 GPUs that fill the hosts."""
-    return Flows.concatenate(
-        ring(own, job=n) for n, own in enumerate(cut(hosts, rng, smallest, largest))
-    )
+    jobs = cut(hosts, rng, smallest, largest)
+    return Flows.concatenate(ring(own, rate=rate, job=n) for n, own in enumerate(jobs))
 
 
 def cut(hosts: Hosts, rng: np.random.Generator, smallest: int, largest: int) -> list[Hosts]:
