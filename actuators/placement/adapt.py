@@ -124,7 +124,7 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
         plane=placement.plane,
         core=placement.core,
     )
-    capacity = work.layers.capacity
+    capacity = work.capacity
     had_path = work.plane >= 0
     if ((capacity == 0.0) & (load > 0.0)).any():
         work.strand(load)
@@ -141,13 +141,16 @@ def _settle(placement: Placement, most_moved_share: float) -> None:
         return
     free = placement.flows.steerable[placement.flow]
     work.relieve(loose[free[loose]], load, target=target, most_moves=4 * len(loose))
+    if work.busiest(load) <= target * (1.0 + _SLACK):
+        return
     cost = np.where(free, had_path, -1).astype(np.int8)
     most = int(most_moved_share * len(work.plane))
     looks = _LOOKS + _LOOKS_EACH * len(loose)
     effort = Effort(cost=cost, most_spent=most, most_looks=looks)
     most -= shift(work, load, target=target, effort=effort)
-    staying = np.flatnonzero(cost > 0).astype(np.int32)
-    work.relieve(staying, load, target=target, most_moves=most)
+    if work.busiest(load) > target * (1.0 + _SLACK):
+        staying = np.flatnonzero(cost > 0).astype(np.int32)
+        work.relieve(staying, load, target=target, most_moves=most)
 
 
 def _place_loose(work: Work, placement: Placement, loose: Ints, load: Floats) -> None:
@@ -167,7 +170,7 @@ def _place_loose(work: Work, placement: Placement, loose: Ints, load: Floats) ->
         even = work.plane[loose].copy(), work.core[loose].copy(), load.copy()
         work.plane[loose] = work.core[loose] = NONE
         load[:] = before
-    work.fill(by_size, load, work.layers.capacity)
+    work.fill(by_size, load, work.capacity)
     if len(loose) >= _MANY:
         target = placement.bound.level
         if _excess(work, even[2], target) < _excess(work, load, target):
@@ -175,4 +178,4 @@ def _place_loose(work: Work, placement: Placement, loose: Ints, load: Floats) ->
 
 
 def _excess(work: Work, load: Floats, target: float) -> float:
-    return float(np.maximum(load - work.layers.capacity * target, 0.0).sum())
+    return float(np.maximum(load - work.capacity * target, 0.0).sum())

@@ -70,9 +70,11 @@ def shift(
     background
         What of the load does not come from the sub-flows.
     """
-    others = np.zeros(len(load)) if background is None else background
-    limit = np.maximum(work.layers.capacity * target - others, 0.0) * (1.0 + _SLACK)
-    load[:] = work.load()
+    limit = work.capacity * target
+    if background is not None:
+        load -= background
+        limit = np.maximum(limit - background, 0.0)
+    limit *= 1.0 + _SLACK
     low = 2 * work.layers.leaves * work.layers.planes
     whole = _whole_limits(work, limit[low:])
     spent = 0
@@ -85,7 +87,8 @@ def shift(
         left = replace(effort, most_spent=effort.most_spent - spent)
         spent += _shift_cores(work, crowded, limit[low:], left)
         load[:] = work.load()
-    load += others
+    if background is not None:
+        load += background
     return spent
 
 

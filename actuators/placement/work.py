@@ -1,6 +1,6 @@
 """Sub-flows on their way to a placement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ class Work:
     bits: Floats
     plane: Ints
     core: Ints
+    capacity: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.capacity = self.layers.capacity
 
     def relieve(self, order: Ints, load: Floats, *, target: float, most_moves: int) -> int:
         """Move sub-flows off resources busier than ``target``; return how many moved."""
@@ -32,7 +36,7 @@ class Work:
             self.plane,
             self.core,
             load,
-            self.layers.capacity,
+            self.capacity,
             target,
             most_moves,
         )
@@ -61,7 +65,7 @@ class Work:
             self.plane,
             self.core,
             load,
-            self.layers.capacity,
+            self.capacity,
         )
 
     def strand(self, load: Floats) -> int:
@@ -76,7 +80,7 @@ class Work:
             self.plane,
             self.core,
             load,
-            self.layers.capacity,
+            self.capacity,
         )
         return stranded
 
@@ -91,10 +95,10 @@ class Work:
     def busiest(self, load: Floats) -> float:
         """Return the highest load over capacity."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.max(load / self.layers.capacity, where=load > 0.0, initial=0.0))
+            return float(np.max(load / self.capacity, where=load > 0.0, initial=0.0))
 
     def load(self) -> Floats:
-        load = np.zeros(len(self.layers.capacity))
+        load = np.zeros(len(self.capacity))
         searching(len(self.plane)).load_of(
             self.layers.shape, self.ends.columns, self.bits, self.plane, self.core, load
         )
