@@ -1,11 +1,14 @@
 """Guards webhooks against being turned inwards: which addresses may be connected to."""
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import ThreadedResolver
 from aiohttp.abc import AbstractResolver, ResolveResult
+
+_NAT64: Final = IPv6Network("64:ff9b::/96")
 
 
 class AddressRefusedError(OSError):
@@ -58,8 +61,17 @@ def require_public(address: str) -> None:
     AddressRefusedError
         It is loopback, private, link-local (cloud metadata), reserved or multicast.
     """
-    parsed: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    if not parsed.is_global or parsed.is_multicast:
-        raise AddressRefusedError("address is not public and allow_private is not set")
+    parsed = ip_address(address.partition("%")[0])
+    for one in (parsed, *_within(parsed)):
+        if not one.is_global or one.is_multicast:
+            raise AddressRefusedError("address is not public and allow_private is not set")
+
+
+def _within(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
+    """Return the IPv4 addresses that gateways find in an IPv6 address."""
+    if isinstance(address, IPv4Address):
+        return []
+    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if address in _NAT64:
+        found.append(IPv4Address(int(address) & 0xFFFF_FFFF))
+    return [one for one in found if one is not None]

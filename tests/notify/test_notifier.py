@@ -2,39 +2,27 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import pytest
-from kafka import KafkaProducer
 
-from cluster.topology import Switch, Topology
 from detectors.records import AlertState
 from pipelines import topics
-from pipelines.agents.record_consumer import open_consumer
-from pipelines.config.notify import SilenceConfig, WebhookConfig
-from pipelines.config.services import BrokerConfig
+from pipelines.config.notify import WebhookConfig
 from pipelines.embedded.broker import EmbeddedBroker, start_broker
 from pipelines.messages.alerts import encode_alert
 from pipelines.messages.decisions import encode_event
-from pipelines.notify.endpoint import Endpoint, Secrets, retry_after_seconds
-from pipelines.notify.gate import Containers, Gate
+from pipelines.notify.endpoint import Endpoint, retry_after_seconds
 from pipelines.notify.notices import notice_of_alert
-from pipelines.notify.notifier import Notifier
-from pipelines.notify.signing import read_keys, signature
+from pipelines.notify.signing import signature
 from pipelines.topics_admin import TopicSpec, create_topics
+from tests.notify.bench import KEYS, Bench, open_endpoint
 from tests.notify.conftest import Deliveries, Receiver, SteppedClock
 from tests.record.messages import ALERT, NOW_NS, decision_events
 
-KEYS = read_keys("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-TOPOLOGY = Topology(switches=(Switch(name="leaf1", cell="pod1", tier=1),))
 RESOLVED = replace(ALERT, revision=2, state=AlertState.RESOLVED)
-
-
-def open_endpoint(config: WebhookConfig, clock: SteppedClock) -> Endpoint:
-    return Endpoint(config, Secrets(url=config.url, keys=KEYS), clock)
 
 
 @pytest.fixture
@@ -43,46 +31,6 @@ def broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
     create_topics(started.bootstrap, [TopicSpec(name=t, partitions=1) for t in topics.ALL])
     yield started
     started.stop()
-
-
-@dataclass
-class Bench:
-    broker: EmbeddedBroker
-    receiver: Receiver
-    clock: SteppedClock
-    deliveries: Deliveries
-
-    def notifier(
-        self,
-        earlier: Mapping[str, tuple[str, int]] | None = None,
-        silences: tuple[SilenceConfig, ...] = (),
-        **webhook: object,
-    ) -> Notifier:
-        settings = {"name": "ops", "url": self.receiver.url, "allow_private": True} | webhook
-        config = BrokerConfig(url=f"kafka://{self.broker.bootstrap}", session_timeout_seconds=1.5)
-        return Notifier(
-            consumer=open_consumer(config, group="test-notify"),
-            endpoints=[open_endpoint(WebhookConfig.model_validate(settings), self.clock)],
-            sink=self.deliveries,
-            clock=self.clock,
-            random=Random(1),
-            gate=Gate(containers=Containers(TOPOLOGY), silences=silences),
-            earlier=earlier or {},
-        )
-
-    def send(self, topic: str, *values: bytes) -> None:
-        producer = KafkaProducer(bootstrap_servers=self.broker.bootstrap, acks="all")
-        for value in values:
-            producer.send(topic, key=b"pod1", value=value)
-        producer.flush()
-        producer.close()
-
-    async def until(self, notifier: Notifier, reached: Callable[[], bool]) -> None:
-        for _ in range(200):
-            await notifier.round()
-            if reached():
-                return
-        raise AssertionError("not reached")
 
 
 @pytest.fixture
