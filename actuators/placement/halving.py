@@ -76,7 +76,7 @@ def walk(first: int, end: int, partner: Ints, side: NDArray[np.int8]) -> tuple[i
     Returns how many more are on side 0 than on side 1, the first left out, and whether the path
     came back to it.
     """
-    e, own, count = first, side[first], 0
+    e, own, count = first, int(side[first]), 0
     while True:
         other = partner[2 * e + end]
         if other < 0:

@@ -70,6 +70,8 @@ def shift(
     background
         What of the load does not come from the sub-flows.
     """
+    is_local = work.ends.tail == work.ends.head
+    effort = replace(effort, cost=np.where(is_local, -1, effort.cost).astype(np.int8))
     limit = work.capacity * target
     if background is not None:
         load -= background
