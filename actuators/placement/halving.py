@@ -55,16 +55,13 @@ def pair_up(
     """
     open_ends = 0
     for e in range(len(node)):
+        # Chance decides whether there is a partner: no branch that could be guessed wrong.
         other = last[node[e]]
-        if other < 0:
-            last[node[e]] = e
-            partner[2 * e + end] = -1
-            open_ends += 1
-        else:
-            partner[2 * e + end] = other
-            partner[2 * other + end] = e
-            last[node[e]] = -1
-            open_ends -= 1
+        is_open = other < 0
+        partner[2 * (e if is_open else other) + end] = e
+        partner[2 * e + end] = other
+        last[node[e]] = e if is_open else -1
+        open_ends += 1 if is_open else -1
     if open_ends > 0:
         pair_over(node, group, is_grouped, partner, end, last, last_of)
 

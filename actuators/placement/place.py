@@ -193,7 +193,7 @@ def _is_level(work: Work, load: Floats, busiest: float) -> bool:
     ):
         if not choices:
             continue
-        own, capacity = (one[part].reshape(*nodes, choices) for one in (load, layers.capacity))
+        own, capacity = (one[part].reshape(*nodes, choices) for one in (load, work.capacity))
         working = (capacity > 0.0).sum(axis=2)
         whole = np.ceil(own.sum(axis=2) / bits[0] / np.maximum(working, 1) * (1.0 - _SLACK))
         if float((whole * bits[0]).max()) >= busiest * capacity.max() * (1.0 - _SLACK):

@@ -69,10 +69,10 @@ class Reserve:
 
     def expected_load(self, layers: Layers, ends: Ends, bits: Floats) -> Floats:
         """Return what the rows are expected to load each resource with: all ways alike."""
-        load = np.zeros(len(layers.capacity))
+        low, high = layers.leaves * layers.planes, layers.pods * layers.planes * layers.cores
+        load = np.zeros(2 * (low + high))
         if not len(self.rows) or not len(self.planes):
             return load
-        low, high = layers.leaves * layers.planes, layers.pods * layers.planes * layers.cores
         own, sent = ends.take(self.rows), bits[self.rows]
         ways = [(own.tail, layers.leaves, 0, low), (own.head, layers.leaves, low, 2 * low)]
         for node, nodes, begin, end in ways:
