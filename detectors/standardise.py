@@ -23,8 +23,8 @@ _LARGEST = 1e9
 class Standardise:
     """Baselines of all judged series of a cell, one row of arrays per series.
 
-    The first `warmup_samples` values set the level (median) and the spread (mean deviation, its
-    outliers cut by the MAD); from then on both follow, ever slower up to a limit, and stand still
+    The first `warmup_samples` values set the level (mean) and the spread (mean deviation), outliers cut by
+    median and MAD; from then on both follow, ever slower up to a limit, and stand still
     while the series is suspicious. The spread has a floor, relative to the level and absolute, so a
     constant series is neither an error nor an alarm. What is added to a series' level, or what it
     is multiplied with, changes nothing.
@@ -168,9 +168,11 @@ class Standardise:
     def _settle(self, ids: Ids) -> None:
         window = self._windows[self._window_of[ids]]
         level = np.median(window, axis=1)
-        deviation = np.abs(window - level[:, None])
-        robust = _MAD_TO_SIGMA * np.median(deviation, axis=1)
-        limit = np.where(robust > 0.0, _WARMUP_OUTLIER_SIGMAS * robust, np.inf)
-        cut = np.minimum(deviation, limit[:, None])
-        self._level[ids] = level
-        self._spread[ids] = _MEAN_DEVIATION_TO_SIGMA * cut.mean(axis=1)
+        distance = window - level[:, None]
+        robust = _MAD_TO_SIGMA * np.median(np.abs(distance), axis=1)
+        # The mean of what is cut wastes fewer values than the median; of a series that hardly ever
+        # moves nothing is cut, and its median is its level.
+        limit = np.where(robust > 0.0, _WARMUP_OUTLIER_SIGMAS * robust, np.inf)[:, None]
+        cut = np.clip(distance, -limit, limit)
+        self._level[ids] = level + np.where(robust > 0.0, cut.mean(axis=1), 0.0)
+        self._spread[ids] = _MEAN_DEVIATION_TO_SIGMA * np.abs(cut).mean(axis=1)
