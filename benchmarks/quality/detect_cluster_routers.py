@@ -47,9 +47,7 @@ def runs() -> list[Path]:
 
 
 def run_frames(path: Path) -> list[Frame]:
-    return frames_of_rows(
-        row for file in sorted(path.glob("*.csv.gz")) for row in _node_rows(file)
-    )
+    return frames_of_rows(row for file in sorted(path.glob("*.csv.gz")) for row in _node_rows(file))
 
 
 def incidents(path: Path) -> list[Event]:

@@ -152,9 +152,7 @@ def scored(
             delays.append(min(hits).at - event.first)
             named += any(event.device and event.device in h.component for h in hits)
     told = fused(heard if alarms is None else alarms)
-    fitting = sum(
-        any(e.first <= h.at <= e.last for e in events for h in each) for each in told
-    )
+    fitting = sum(any(e.first <= h.at <= e.last for e in events for h in each) for each in told)
     return Result(len(events), tuple(delays), len(told), fitting, named, hours)
 
 
