@@ -28,6 +28,7 @@ _IN_USE = 0.01
 _IDLE = 0.001
 _GONE = 0.02
 _HALF = 0.5
+_NOTHING = 1e-5
 _RANK = 3
 _PULSE_ROWS = 12
 # A port that began or ceased to carry traffic this often lately does so by itself: it flaps.
@@ -239,14 +240,15 @@ def _flipped(
 
 
 def _fell(device: _Device, key: SeriesKey, usual: float) -> bool:
-    """Tell whether two values in a row are low, the newest as good as nothing."""
+    """Tell whether a port carries nothing at all, or next to nothing after a reading that fell."""
     last = device.kept[key][-1]
-    return device.fresh[key] < _GONE * usual and last < _HALF * usual
+    low = _GONE if last < _HALF * usual else _NOTHING
+    return device.fresh[key] < low * usual
 
 
 def _rose(device: _Device, key: SeriesKey, least: float) -> bool:
-    last = device.kept[key][-1]
-    return device.fresh[key] > least and last > _GONE * least
+    """Tell whether a port that was idle carries traffic: one reading of bytes is a fact."""
+    return device.fresh[key] > least
 
 
 def _flip(device: _Device, port: str, known: dict[SeriesKey, float]) -> Flip:
