@@ -17,6 +17,7 @@ from actuators.placement.certificate import bound_of, demands
 from actuators.placement.kernels import colouring, halving_down
 from actuators.placement.layers import NONE, Ends, Layers, ends_of, layers_of
 from actuators.placement.placement import Known, Placement
+from actuators.placement.repair import Effort, shift
 from actuators.placement.reserve import Reserve
 from actuators.placement.split import split
 from actuators.placement.work import Work
@@ -26,6 +27,8 @@ from cluster.flows import Flows
 _SLACK: Final = 1e-9
 # A plane that is so much faster than the slowest counts as so many.
 _MOST_SHARES: Final = 8
+# How many sub-flows chains may look at in vain.
+_MOST_LOOKS: Final = 2_000
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -217,6 +220,11 @@ def _repair(work: Work, fabric: Fabric, order: Ints, expected: Floats) -> Floats
     if busiest > target * (1.0 + _SLACK):
         work.relieve(order, load, target=target, most_moves=4 * len(order))
         _mend(work, load)
+        if work.busiest(load) > target * (1.0 + _SLACK):
+            free = np.full(len(work.plane), -1, dtype=np.int8)
+            free[order] = 0
+            effort = Effort(cost=free, most_spent=0, most_looks=_MOST_LOOKS)
+            shift(work, load, target=target, effort=effort, background=expected)
     return load
 
 
