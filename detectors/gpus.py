@@ -17,6 +17,7 @@ from detectors.jobs import Job
 from detectors.records import Cause, Detection, RuledOut
 from detectors.stragglers import MICRO_BATCH
 
+_LEAST_OF_HOST = 2
 _OWN_WORK = frozenset({RANK_COMPUTE, MICRO_BATCH})
 _REASONS = (
     (GPU_THERMAL, Cause.SLOW_GPU_THERMAL),
@@ -48,7 +49,42 @@ def diagnose_gpus(scene: Scene) -> list[Diagnosis]:
         compute = [d for d in told_by(detections, _OWN_WORK) if d.shift_sigmas > 0]
         if clocks or compute:
             found.append(_slow(scene, component, detections, clocks=clocks, compute=compute))
-    return found
+    return _by_host(scene, found)
+
+
+def _by_host(scene: Scene, found: list[Diagnosis]) -> list[Diagnosis]:
+    """Return one diagnosis of a host where most of a job's GPUs in it are slow; else the GPUs'.
+
+    What slows all of a host's GPUs and is told by no sensor of theirs is the host's.
+    """
+    kept, by_host = [], dict[str, list[Diagnosis]]()
+    for each in found:
+        if each.cause in {Cause.UNEXPLAINED, Cause.SLOW_GPU_CLOCK} and not each.critical:
+            by_host.setdefault(names.owner_of(each.component), []).append(each)
+        else:
+            kept.append(each)
+    for host, slow in by_host.items():
+        ranks = [gpu for job in scene.jobs.values() for gpu in job.gpus if _is_in(gpu, host)]
+        if len(slow) < _LEAST_OF_HOST or 2 * len(slow) <= len(ranks):
+            kept += slow
+            continue
+        kept.append(
+            Diagnosis(
+                component=f"host/{host}",
+                cause=Cause.SLOW_HOST,
+                evidence=tuple(d for each in slow for d in each.evidence),
+                confidence=max(each.confidence for each in slow),
+                sure=False,
+                affected=tuple(dict.fromkeys(a for each in slow for a in each.affected)),
+                ruled_out=tuple(r for each in slow for r in each.ruled_out),
+                summary=f"{len(slow)} of {len(ranks)} GPUs of host/{host} are slow together",
+            )
+        )
+    return kept
+
+
+def _is_in(gpu: str, host: str) -> bool:
+    return names.owner_of(gpu) == host
 
 
 def _erring(gpu: str, detections: list[Detection], stated: Detection) -> Diagnosis:
