@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from cluster.fabric import Fabric
 
 from cluster.collectives import Collective
+from cluster.fabric import Fabric
 from cluster.topology import Host, Link, Switch, Topology
 from cluster.traffic import Job, Phase, idle_stretches, leaf_matrix, phases_of, together
 

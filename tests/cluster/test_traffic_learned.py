@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from cluster.fabric import Fabric
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cluster.fabric import Fabric
 from cluster.gravity import estimate, fit, flows_of
 from cluster.topology import Host, Link, Switch, Topology
 from cluster.traffic import leaf_matrix
