@@ -13,8 +13,10 @@ _PERIODS_IN_WARMUP = 3
 _LEAST_PERIODICITY = 0.3
 _WARMUP_ITERATIONS = 20
 # Twenty iterations tell the spread to a fifth: what is as small as that must not add up.
-_PER_ITERATION = CusumConfig(tolerance_sigmas=1.25, threshold_sigmas=9.0)
+_PER_ITERATION = CusumConfig(tolerance_sigmas=1.5, threshold_sigmas=12.0)
 _LEAST_EFFECT_RATIO = 0.12
+# One low value in a burst does not end it.
+_GAP_SAMPLES = 2
 
 
 def find_period(values: Sequence[float]) -> int | None:
@@ -106,8 +108,7 @@ class Collective:
             self._gap = 0
             return None
         self._gap += 1
-        # One low value in a burst does not end it.
-        if not self._burst or self._gap < 2:
+        if not self._burst or self._gap < _GAP_SAMPLES:
             return None
         burst, self._burst = self._burst, []
         return self._judge(burst)

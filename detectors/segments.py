@@ -1,4 +1,4 @@
-"""Segments of one series: where its mean changed, for every length of what came before and after."""
+"""Segments of one series: where its mean changed, whatever the lengths before and after."""
 
 import math
 from typing import Literal

@@ -23,8 +23,8 @@ _LARGEST = 1e9
 class Standardise:
     """Baselines of all judged series of a cell, one row of arrays per series.
 
-    The first `warmup_samples` values set the level (mean) and the spread (mean deviation), outliers cut by
-    median and MAD; from then on both follow, ever slower up to a limit, and stand still
+    The first `warmup_samples` values set the level (mean) and the spread (mean deviation), outliers
+    cut by median and MAD; from then on both follow, ever slower up to a limit, and stand still
     while the series is suspicious. The spread has a floor, relative to the level and absolute, so a
     constant series is neither an error nor an alarm. What is added to a series' level, or what it
     is multiplied with, changes nothing.

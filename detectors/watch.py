@@ -56,6 +56,7 @@ class Watch:
         self._configs = tuple(detectors)
         self._least_effect = least_effect_ratio
         self._warmup = warmup_samples
+        self._run = 0
         self._begin()
 
     def update(self, value: float) -> int | None:
@@ -69,7 +70,7 @@ class Watch:
         said = self._innovation(value)
         sigma = self._sigma(said)
         self._run = self._run + 1 if abs(sigma) >= SUSPICIOUS_SIGMAS else 0
-        if any([detector.update(sigma) is not None for detector in self._detectors]):
+        if any(detector.update(sigma) is not None for detector in self._detectors):
             back = max(self._run - 1, 0)
             self._begin()
             return back
