@@ -1,4 +1,4 @@
-"""Rows D4 and D5: what was done to routers of a Clos lab, by their own telemetry.
+"""Rows D4 and D5: what was done to routers of a leaf-spine lab, by their own telemetry.
 
 D4: injected changes among application traffic, a reading every 10 s. D5: cleared BGP sessions and
 pulled transceivers, every 4 to 5 s. Nothing tells the links: topology is unknown here.
