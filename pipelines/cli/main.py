@@ -16,6 +16,7 @@ _COMMANDS: Final = {
     "detect": "processes",
     "discover": "discover",
     "explain": "facts",
+    "export": "export",
     "migrate": "checks",
     "plan": "plan",
     "record": "processes",

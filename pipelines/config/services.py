@@ -56,8 +56,9 @@ class DatabaseConfig(Config):
         ``embedded`` (the engine is started behind its HTTP protocol) or ``http(s)://host:port``.
     engine, cluster
         ``MergeTree`` alone, or ``Replicated`` with the name of a cluster.
-    raw_days, minute_days, audit_days
-        How long samples, their one-minute roll-up, and alerts, decisions and deliveries are kept.
+    raw_days, ten_second_days, minute_days, hour_days, audit_days
+        How long samples, their roll-ups by ten seconds, minute and hour, and alerts, decisions and
+        deliveries are kept.
     embedded_port
         Loopback port of the embedded engine; 0 picks a free one.
     """
@@ -69,7 +70,9 @@ class DatabaseConfig(Config):
     engine: Literal["MergeTree", "Replicated"] = "MergeTree"
     cluster: str = ""
     raw_days: PositiveInt = 7
+    ten_second_days: PositiveInt = 14
     minute_days: PositiveInt = 90
+    hour_days: PositiveInt = 400
     audit_days: PositiveInt = 400
     embedded_port: int = Field(default=0, ge=0, le=65535)
 

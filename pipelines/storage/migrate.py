@@ -7,7 +7,12 @@ from clickhouse_connect.driver.client import Client
 
 from pipelines.config.services import DatabaseConfig
 from pipelines.errors import ConfigError
-from pipelines.storage.schema_files import SchemaFile, local_suffix, schema_files
+from pipelines.storage.schema_files import (
+    SchemaFile,
+    local_suffix,
+    retention_days,
+    schema_files,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +28,7 @@ ENGINE = {engine}
 ORDER BY version
 COMMENT 'Migrations applied'
 """
-_TTL = re.compile(r"\$(raw_days|minute_days|audit_days)\)")
+_TTL = re.compile(r"\$(raw_days|ten_second_days|minute_days|hour_days|audit_days)\)")
 _DAYS = re.compile(r"TTL .*?toIntervalDay\((\d+)\)", re.DOTALL)
 _TTL_EXPRESSION = re.compile(r"^TTL (.+)$", re.MULTILINE)
 
@@ -79,11 +84,7 @@ def _due(client: Client, known: list[SchemaFile]) -> list[SchemaFile]:
 
 def _follow_retention(client: Client, config: DatabaseConfig) -> dict[str, int]:
     """Return days by table, after changing those that the configuration changed."""
-    wanted = {
-        "raw_days": config.raw_days,
-        "minute_days": config.minute_days,
-        "audit_days": config.audit_days,
-    }
+    wanted = retention_days(config)
     kept: dict[str, int] = {}
     for file in schema_files():
         match, table = _TTL.search(file.text), file.table

@@ -89,9 +89,18 @@ def _words(config: DatabaseConfig) -> dict[str, str]:
         "on_cluster": _on_cluster(config),
         "replicated": "Replicated" if replicated else "",
         "deduplication": window if replicated else f"non_{window}",
-        "raw_days": str(config.raw_days),
-        "minute_days": str(config.minute_days),
-        "audit_days": str(config.audit_days),
+        **{name: str(days) for name, days in retention_days(config).items()},
+    }
+
+
+def retention_days(config: DatabaseConfig) -> dict[str, int]:
+    """Return how long is kept what the files name by these words."""
+    return {
+        "raw_days": config.raw_days,
+        "ten_second_days": config.ten_second_days,
+        "minute_days": config.minute_days,
+        "hour_days": config.hour_days,
+        "audit_days": config.audit_days,
     }
 
 

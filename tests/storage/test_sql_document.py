@@ -7,7 +7,9 @@ from datetime import UTC, date, datetime
 import pytest
 from clickhouse_connect.driver.client import Client
 
-from cluster.topology import Link, Switch, Topology
+from actuators.records import DecisionEvent, Event, ReasonCode
+from cluster.frame import Layout, SeriesKey
+from cluster.topology import Engine, Link, Service, Switch, Topology
 from detectors.records import AlertState
 from pipelines import topics
 from pipelines.agents.record_write import RangeWriter
@@ -29,6 +31,7 @@ from tests.record.messages import (
     frame,
 )
 
+ENGINES = (Engine(name="chat-0"), Engine(name="chat-1"))
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 QUESTION = re.compile(r"^## (\d+)\. .*?```sql\n(.*?)```", re.MULTILINE | re.DOTALL)
 
@@ -49,6 +52,16 @@ def link_loads() -> list[bytes]:
         encode_frame(frame(values, sequence=1), with_layout=True),
         encode_frame(frame([[float("nan")] * 3], sequence=4), with_layout=False),
     ]
+
+
+def optics_and_engines() -> list[bytes]:
+    optics = Layout((SeriesKey("port/leaf1:Ethernet1", "net_if_pre_fec_ber_ratio"),))
+    engines = Layout(tuple(SeriesKey(f"engine/chat-{n}", "llm_requests_running") for n in range(2)))
+    made = [
+        frame([[1e-5], [1e-6]], sequence=1, layout=optics, source="target/optics"),
+        frame([[8.0, 2.0]], sequence=1, layout=engines, source="target/engines"),
+    ]
+    return [encode_frame(one, with_layout=True) for one in made]
 
 
 def step_times() -> bytes:
@@ -73,6 +86,18 @@ def delivery(attempt: int, state: str, status: int) -> bytes:
     ).SerializeToString()
 
 
+def taken_back() -> DecisionEvent:
+    return replace(
+        decision_events()[0],
+        decision_id="decision-2",
+        event=Event.ROLLED_BACK,
+        reason_code=ReasonCode.REVERTED_BY_PERSON,
+        reason="she said so",
+        actor="ana",
+        at_ns=NOW_NS + 60 * SECOND_NS,
+    )
+
+
 def facts() -> dict[str, list[bytes]]:
     resolved = replace(
         ALERT,
@@ -86,10 +111,10 @@ def facts() -> dict[str, list[bytes]]:
     opened = replace(resolved, state=AlertState.OPENED, revision=1, revised_ns=resolved.detected_ns)
     again = replace(DETECTION, detection_id="det-2", shift_sigmas=-9.0)
     return {
-        topics.FRAMES: [*link_loads(), step_times(), b"rubbish"],
+        topics.FRAMES: [*link_loads(), *optics_and_engines(), step_times(), b"rubbish"],
         topics.DETECTIONS: [encode_detection(DETECTION), encode_detection(again)],
         topics.ALERTS: [encode_alert(a) for a in (opened, resolved, ALERT)],
-        topics.DECISIONS: list(map(encode_event, decision_events())),
+        topics.DECISIONS: list(map(encode_event, [*decision_events(), taken_back()])),
         topics.DELIVERIES: [delivery(1, "retrying", 503), delivery(2, "delivered", 204)],
     }
 
@@ -114,6 +139,7 @@ def filled(client: Client) -> Client:
             Switch(name="spine1", cell="pod1", tier=2),
         ),
         links=(Link(lower="leaf1:Ethernet1", upper="spine1:1", capacity_bits_per_second=1000.0),),
+        services=(Service(name="chat", cell="pod1", engines=ENGINES),),
     )
     store.insert_rows("topology", COLUMNS, topology_rows(topology, now_ns=NOW_NS), token="t")
     return client
@@ -143,10 +169,15 @@ EXPECTED: dict[int, list[tuple[object, ...]]] = {
         (
             *("link/leaf1:Ethernet1", "weight_share", "1.0", "0.05", "kept"),
             *("job/pretrain", 1.6, 1.1, "improved"),
-        )
+        ),
+        ("link/leaf1:Ethernet1", "weight_share", "1.0", "0.05", "rolled_back", "", 0.0, 0.0, ""),
     ],
     4: [
         ("decision-1", "link/leaf1:Ethernet1", "kept", "effect_improved", "auto", "trimtab", 5),
+        (
+            *("decision-2", "link/leaf1:Ethernet1", "rolled_back", "reverted_by_person"),
+            *("auto", "ana", 1),
+        ),
     ],
     5: [(at(0), 1.0, 2), (at(60), 1.7, 2)],
     6: [
@@ -159,6 +190,12 @@ EXPECTED: dict[int, list[tuple[object, ...]]] = {
         ("never came", "switch/leaf1", 2, 0),
         ("refused: not_a_frame", "telemetry.frames", 1, 0),
     ],
+    11: [],
+    12: [(at(0), "leaf1", 1, 0.4, 0.0)],
+    13: [("port/leaf1:Ethernet1", 1e-5, 1e-6)],
+    14: [(at(0), "service/chat", "llm_requests_running", 2, 5.0, 8.0, "engine/chat-0")],
+    15: [("link/leaf1:Ethernet1", 5.0, 8.0, 10.0)],
+    16: [("decision-2", "link/leaf1:Ethernet1", "ana", "she said so", "0.05", "1.0")],
     10: [("ops", "degradation.detected", "alert-1", "delivered", 204, 2)],
 }
 
@@ -183,13 +220,15 @@ def test_ledger_equals_the_readings(filled: Client) -> None:
     assert filled.query(
         "SELECT (SELECT sum(samples) FROM frames), (SELECT count() FROM samples), "
         "(SELECT sum(samples) FROM series)"
-    ).first_row == (19, 19, 19)
+    ).first_row == (23, 23, 23)
 
 
 def test_components_are_what_was_measured(filled: Client) -> None:
     rows = filled.query("SELECT component, kind, cell, series FROM components ORDER BY component")
     assert [tuple(row) for row in rows.result_rows] == [
+        ("engine/chat-0", "engine", "pod1", 1),
+        ("engine/chat-1", "engine", "pod1", 1),
         ("job/pretrain", "job", "pod1", 1),
-        ("port/leaf1:Ethernet1", "port", "pod1", 2),
+        ("port/leaf1:Ethernet1", "port", "pod1", 3),
         ("port/leaf1:Ethernet2", "port", "pod1", 1),
     ]
