@@ -10,7 +10,16 @@ from detectors.segments import SegmentsConfig
 from detectors.watch import Watch, Watcher
 
 SERVICE = OutlierConfig(
-    window_samples=200, tail=0.95, tail_sigmas=1.0, least_ratio=0.25, least_steps=1.0, power=0.7
+    window_samples=200,
+    tail=0.93,
+    tail_sigmas=1.0,
+    least_ratio=0.35,
+    least_steps=1.0,
+    power=0.6,
+    threshold_sigmas=2.5,
+    frozen_sigmas=3.5,
+    frozen_samples=48,
+    largest_sigmas=20.0,
 )
 USAGE = OutlierConfig(
     window_samples=4000,
@@ -22,7 +31,6 @@ USAGE = OutlierConfig(
     threshold_sigmas=2.5,
     frozen_samples=0,
     hold_samples=50,
-    hold_extends=False,
 )
 STEADY = (CusumConfig(tolerance_sigmas=0.5, threshold_sigmas=8.1),)
 

@@ -15,6 +15,7 @@ _COMMANDS: Final = {
     "demo": "demo",
     "detect": "processes",
     "discover": "discover",
+    "evaluate": "evaluate",
     "explain": "facts",
     "export": "export",
     "migrate": "checks",
