@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "serve": "processes",
     "sql": "facts",
     "up": "processes",
+    "webhook": "webhook",
 }
 
 
