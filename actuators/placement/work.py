@@ -1,6 +1,7 @@
 """Sub-flows on their way to a placement."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,16 @@ class Work:
     def __post_init__(self) -> None:
         self.capacity = self.layers.capacity
 
+    @property
+    def _columns(self) -> tuple[Any, ...]:
+        """What every loop of `search` takes of the sub-flows, in its order."""
+        return self.layers.shape, self.ends.columns, self.bits, self.plane, self.core
+
     def relieve(self, order: Ints, load: Floats, *, target: float, most_moves: int) -> int:
         """Move sub-flows off resources busier than ``target``; return how many moved."""
         moved: int = searching(len(order)).relieve(
             order,
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
+            *self._columns,
             load,
             self.capacity,
             target,
@@ -46,11 +48,7 @@ class Work:
         """Place sub-flows one after the other where there is most room."""
         searching(len(order)).fill(
             order,
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
+            *self._columns,
             load,
             capacity,
         )
@@ -59,11 +57,7 @@ class Work:
         """Give sub-flows that have a plane the core with most room; without one they lose both."""
         searching(len(order)).fill_cores(
             order,
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
+            *self._columns,
             load,
             self.capacity,
         )
@@ -74,11 +68,7 @@ class Work:
         Where only the way to the core is dead, the plane stays.
         """
         stranded: int = searching(len(self.plane)).strand(
-            self.layers.shape,
-            self.ends.columns,
-            self.bits,
-            self.plane,
-            self.core,
+            *self._columns,
             load,
             self.capacity,
         )
@@ -99,7 +89,5 @@ class Work:
 
     def load(self) -> Floats:
         load = np.zeros(len(self.capacity))
-        searching(len(self.plane)).load_of(
-            self.layers.shape, self.ends.columns, self.bits, self.plane, self.core, load
-        )
+        searching(len(self.plane)).load_of(*self._columns, load)
         return load
