@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from gnmi_pb import gnmi_pb2
 
@@ -40,33 +41,25 @@ def path_key(*paths: gnmi_pb2.Path) -> tuple[tuple[str, tuple[tuple[str, str], .
 
 def integer_of(value: gnmi_pb2.TypedValue) -> int | None:
     """Return a value as an integer, whichever arm carries it; None when it is none."""
-    arm = value.WhichOneof("value")
-    if arm is None:
-        return None
-    raw = getattr(value, arm)
-    if arm in {"json_val", "json_ietf_val"}:
-        try:
-            raw = json.loads(raw)
-        except ValueError:
-            return None
     try:
-        return int(raw)
+        return int(_raw_of(value))
     except (TypeError, ValueError):
         return None
 
 
 def text_of(value: gnmi_pb2.TypedValue) -> str | None:
     """Return a single value as text, whichever arm carries it; None when it is none, or many."""
-    arm = value.WhichOneof("value")
-    if arm is None:
+    try:
+        return plain_text(_raw_of(value))
+    except ValueError:
         return None
-    raw = getattr(value, arm)
-    if arm in {"json_val", "json_ietf_val"}:
-        try:
-            raw = json.loads(raw)
-        except ValueError:
-            return None
-    return plain_text(raw)
+
+
+def _raw_of(value: gnmi_pb2.TypedValue) -> Any:
+    """Return what the arm carries, JSON read; None without an arm. Raises ValueError: no JSON."""
+    arm = value.WhichOneof("value")
+    raw: Any = None if arm is None else getattr(value, arm)
+    return json.loads(raw) if arm in {"json_val", "json_ietf_val"} else raw
 
 
 def plain_text(raw: object) -> str | None:
