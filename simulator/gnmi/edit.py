@@ -1,6 +1,5 @@
 """A SetRequest's operations as new values of a switch's configuration."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from gnmi_pb import gnmi_pb2
 from simulator.gnmi.config import LARGEST_WEIGHT, Enabled, Key, RuleHop, Value
 from simulator.gnmi.errors import GnmiError, invalid, unimplemented
 from simulator.gnmi.paths import Elem, Elems, covers, from_message, has_wildcard, to_text
+from simulator.gnmi.plain import plain_value
 from simulator.gnmi.tree import Leaf
 
 
@@ -61,7 +61,7 @@ def _check(path: Elems) -> None:
 def _written(path: Elems, value: gnmi_pb2.TypedValue, leaves: Sequence[Leaf]) -> dict[Key, Value]:
     _check(path)
     changed: dict[Key, Value] = {}
-    for at, plain in _flat(path, _plain(value, path)):
+    for at, plain in _flat(path, plain_value(value, path)):
         leaf = _exact(at, leaves)
         if leaf is None:
             raise invalid(f"no such path: {to_text(at)}")
@@ -70,18 +70,6 @@ def _written(path: Elems, value: gnmi_pb2.TypedValue, leaves: Sequence[Leaf]) ->
         elif plain != leaf.read():  # an entry's own key may be repeated
             raise invalid(f"{to_text(at)} is read-only")
     return changed
-
-
-def _plain(value: gnmi_pb2.TypedValue, path: Elems) -> Any:
-    arm = value.WhichOneof("value")
-    if arm in ("json_ietf_val", "json_val"):
-        try:
-            return json.loads(getattr(value, arm))
-        except ValueError as error:
-            raise invalid(f"value of {to_text(path)} is not JSON") from error
-    if arm in ("uint_val", "int_val", "bool_val", "string_val"):
-        return getattr(value, arm)
-    raise invalid(f"value of {to_text(path)} has the unsupported form {arm}")
 
 
 def _flat(path: Elems, value: Any) -> list[tuple[Elems, Any]]:

@@ -1,6 +1,5 @@
 """A lab switch's configuration: leaves by path, what a Set makes of them, what must hold. Pure."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from gnmi_pb import gnmi_pb2
 
 from simulator.gnmi.errors import invalid, unimplemented
 from simulator.gnmi.paths import Elem, Elems, covers, from_message, has_wildcard, to_text
+from simulator.gnmi.plain import plain_value
 
 Value = str | int | bool
 _INSTANCE: Final = "/network-instances/network-instance"
@@ -153,7 +153,7 @@ class LabConfiguration:
 
     def _put(self, path: Elems, value: gnmi_pb2.TypedValue, after: dict[Elems, Value]) -> None:
         self._check(path)
-        for leaf, plain in _flat(path, _plain(value, path)):
+        for leaf, plain in _flat(path, plain_value(value, path)):
             known = SCHEMA.get(names_of(leaf))
             if known is None:
                 raise invalid(f"no such path: {to_text(leaf)}")
@@ -181,18 +181,6 @@ def _features(names: str) -> frozenset[str]:
 
 def protocol_number(name: Value) -> int:
     return _PROTOCOLS[str(name)]
-
-
-def _plain(value: gnmi_pb2.TypedValue, path: Elems) -> Any:
-    arm = value.WhichOneof("value")
-    if arm in ("json_ietf_val", "json_val"):
-        try:
-            return json.loads(getattr(value, arm))
-        except ValueError as error:
-            raise invalid(f"value of {to_text(path)} is not JSON") from error
-    if arm in ("uint_val", "int_val", "bool_val", "string_val"):
-        return getattr(value, arm)
-    raise invalid(f"value of {to_text(path)} has the unsupported form {arm}")
 
 
 def _flat(path: Elems, value: Any) -> Iterator[tuple[Elems, Any]]:
