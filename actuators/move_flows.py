@@ -36,11 +36,11 @@ def off_link(
     except ValueError as error:
         return _refusal(target, ReasonCode.NO_PROPOSAL, str(error))
     fabric = network.now.fabric
-    cable = list(fabric.cables).index(target)
-    crossing = (network.now.links // 2 == cable).any(axis=1) & network.is_known
+    crossing = network.crossing(link)
     if not crossing.any():
         reason = "no flow whose source port is chosen crosses the link"
         return _refusal(target, ReasonCode.NO_PROPOSAL, reason)
+    cable = network.cable(link)
     capacity = fabric.capacity.copy()
     capacity[2 * cable : 2 * cable + 2] *= speed_ratio
     slower = fabric.with_capacity(capacity)
@@ -62,12 +62,12 @@ def off_link(
 
 def pinned_on(link: Link, view: View) -> int:
     """Return how many flows cross a link by their source ports: weights move none of them."""
+    if not view.topology.source_port_rules:
+        return 0
     try:
-        network = network_of(view)
+        return int(network_of(view).crossing(link).sum())
     except ValueError:
         return 0
-    cable = list(network.now.fabric.cables).index(link.component)
-    return int(((network.now.links // 2 == cable).any(axis=1) & network.is_known).sum())
 
 
 def together(*, view: View, config: RerouteConfig, action_id: str) -> Proposal | Refusal:

@@ -1,6 +1,6 @@
 """The flows of announced jobs on the fabric, and where their connections send them now."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,9 +15,11 @@ from cluster import traffic
 from cluster.fabric import Fabric
 from cluster.fairness_paths import placed_rates
 from cluster.flows import Flows
-from cluster.topology import SourcePortRule, Topology
+from cluster.topology import Link, SourcePortRule, Topology
 
 _SEED = 0
+
+PlaneRule = tuple[SourcePortRule, int]
 
 
 class Sender(NamedTuple):
@@ -44,13 +46,24 @@ class Network:
         By flow: a rule says where it goes.
     names_of_jobs
         Components, by the flows' numbers of jobs.
+    rules
+        By leaf, each with the plane that it leads to.
     """
 
-    topology: Topology
     senders: tuple[Sender | None, ...]
     now: Placement
     is_known: NDArray[np.bool_]
     names_of_jobs: tuple[str, ...]
+    rules: Mapping[str, Sequence[PlaneRule]]
+
+    def cable(self, link: Link) -> int:
+        """Return a link's number in the fabric."""
+        return self.now.fabric.cables.index(link.component)
+
+    def crossing(self, link: Link) -> NDArray[np.bool_]:
+        """Tell by flow whether its source port sends it over a link."""
+        crosses: NDArray[np.bool_] = (self.now.links // 2 == self.cable(link)).any(axis=1)
+        return crosses & self.is_known
 
     def worst_ratio(self, placement: Placement, fabric: Fabric) -> dict[str, float]:
         """Return by job what its slowest flow gets of what it wants, 0.0 to 1.0, max-min fair."""
@@ -71,9 +84,9 @@ class Network:
 
     def port_for(self, row: int, plane: int) -> int | None:
         """Return a source port that sends a flow by a plane; None when no rule does."""
-        sender = self.senders[row]
-        leaf = self._leaf(row)
-        for rule, leads_to in self._rules(leaf):
+        sender, fabric = self.senders[row], self.now.fabric
+        leaf = fabric.switches[int(fabric.endpoint_leaf[self.now.flows.source[row]])]
+        for rule, leads_to in self.rules.get(leaf, ()):
             if leads_to == plane and sender is not None:
                 span = rule.last_port - rule.first_port + 1
                 # Neighbours differ, so that no two connections of a host need one port.
@@ -83,16 +96,6 @@ class Network:
     def _jobs_of(self, placement: Placement) -> Iterator[str]:
         for row in placement.flow.tolist():
             yield self.names_of_jobs[int(placement.flows.job[row])]
-
-    def _leaf(self, row: int) -> str:
-        fabric = self.now.fabric
-        return fabric.switches[int(fabric.endpoint_leaf[self.now.flows.source[row]])]
-
-    def _rules(self, leaf: str) -> Iterator[tuple[SourcePortRule, int]]:
-        planes = planes_by_cable(self.now.fabric, self.now.layers)
-        for rule in self.topology.source_port_rules:
-            if rule.switch == leaf:
-                yield rule, planes.get(f"link/{rule.switch}:{rule.interface}", NONE)
 
 
 def network_of(view: View) -> Network:
@@ -110,14 +113,20 @@ def network_of(view: View) -> Network:
     layers = layers_of(fabric)
     if layers.cores:
         raise ValueError("source ports choose the plane only, and the fabric has cores above")
-    jobs = [job for job in view.jobs.values() if job.collectives and _is_placed(job, fabric)]
+    known_nics = frozenset(fabric.endpoints)
+    jobs = [
+        job
+        for job in view.jobs.values()
+        if job.collectives and all(rank.nic in known_nics for rank in job.ranks)
+    ]
     phases = traffic.phases_of([_traffic_of(job) for job in jobs], fabric)
     meeting = traffic.together(phases)
     if not meeting:
         raise ValueError("no job has announced what it sends between leaves")
     pairs = Flows.concatenate([phase.flows for phase in meeting[0]])
     flows, senders = _by_connection(pairs, jobs, fabric)
-    plane, known = _planes_now(view.topology, fabric, layers, flows, senders)
+    rules = _rules_by_leaf(view.topology, planes_by_cable(fabric, layers))
+    plane, known = _planes_now(rules, fabric, layers, flows, senders)
     now = Placement.of(
         fabric,
         flows,
@@ -127,11 +136,11 @@ def network_of(view: View) -> Network:
         core=np.full(len(flows), NONE, dtype=np.int32),
     )
     return Network(
-        topology=view.topology,
         senders=senders,
         now=now,
         is_known=known,
         names_of_jobs=tuple(job.component for job in jobs),
+        rules=rules,
     )
 
 
@@ -144,9 +153,14 @@ def planes_by_cable(fabric: Fabric, layers: Layers) -> dict[str, int]:
     }
 
 
-def _is_placed(job: Job, fabric: Fabric) -> bool:
-    known = set(fabric.endpoints)
-    return all(rank.nic in known for rank in job.ranks)
+def _rules_by_leaf(topology: Topology, planes: Mapping[str, int]) -> dict[str, list[PlaneRule]]:
+    """Return the rules that lead to a plane; one for another port leads to none."""
+    rules: dict[str, list[PlaneRule]] = {}
+    for rule in topology.source_port_rules:
+        plane = planes.get(f"link/{rule.switch}:{rule.interface}")
+        if plane is not None:
+            rules.setdefault(rule.switch, []).append((rule, plane))
+    return rules
 
 
 def _traffic_of(job: Job) -> traffic.Job:
@@ -198,27 +212,22 @@ def _senders(job: Job, number_of: Mapping[str, int]) -> Iterator[tuple[tuple[int
 
 
 def _planes_now(
-    topology: Topology,
+    rules: Mapping[str, Sequence[PlaneRule]],
     fabric: Fabric,
     layers: Layers,
     flows: Flows,
     senders: Iterable[Sender | None],
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return each flow's plane, and whether a rule says so."""
-    by_cable = planes_by_cable(fabric, layers)
-    rules: dict[str, list[SourcePortRule]] = {}
-    for rule in topology.source_port_rules:
-        rules.setdefault(rule.switch, []).append(rule)
     count = len(flows)
     plane = hashed(np.arange(count, dtype=np.int64), _SEED, max(1, layers.planes))
     known = np.zeros(count, dtype=bool)
     for row, sender in enumerate(senders):
         leaf = fabric.switches[int(fabric.endpoint_leaf[flows.source[row]])]
         port = 0 if sender is None else sender.source_port
-        for rule in rules.get(leaf, ()):
-            cable = f"link/{rule.switch}:{rule.interface}"
-            if rule.first_port <= port <= rule.last_port and cable in by_cable:
-                plane[row], known[row] = by_cable[cable], True
+        for rule, leads_to in rules.get(leaf, ()):
+            if rule.first_port <= port <= rule.last_port:
+                plane[row], known[row] = leads_to, True
     local = fabric.endpoint_leaf[flows.source] == fabric.endpoint_leaf[flows.target]
     plane[local] = NONE
     return plane, known
