@@ -9,25 +9,18 @@ from actuators.settings import RerouteConfig
 _DOUBLINGS = 16
 
 
-def due(decision: Decision, *, resolved_ns: int, now_ns: int, hold_down_seconds: float) -> str:
-    """Return why a kept reroute is taken back now, empty while it is not.
+def is_ours(decision: Decision) -> bool:
+    """Tell whether it is a kept reroute that Trimtab decided by itself.
 
-    Only what Trimtab did by itself: what a person approved, a person takes back.
-
-    Parameters
-    ----------
-    resolved_ns
-        Since when the alert that the decision answered is resolved.
+    What a person approved, a person takes back.
     """
     action, last = decision.action, decision.last
-    if action is None or action.kind is not ActionKind.REROUTE:
-        return ""
-    if last.event is not Event.KEPT or last.mode is not Mode.AUTO:
-        return ""
-    quiet_seconds = (now_ns - resolved_ns) / 1e9
-    if quiet_seconds < hold_down_seconds:
-        return ""
-    return f"{last.component} has been well for {quiet_seconds:.0f} s"
+    return (
+        action is not None
+        and action.kind is ActionKind.REROUTE
+        and last.event is Event.KEPT
+        and last.mode is Mode.AUTO
+    )
 
 
 def hold_down_seconds(

@@ -135,6 +135,10 @@ class Cell:
         if due is None:
             return
         review, this_id, objective = due
+        now_ns = self.book.clock.now_ns()
+        if now_ns - self._asked_ns.get(this_id, 0) < _AGAIN_NS:
+            return
+        self._asked_ns[this_id] = now_ns
         found = placing.plan(this_id, objective)
         if found.proposal is None:
             self.book.add(self._begun(review, this_id, found, Event.NOTHING))

@@ -19,18 +19,13 @@ def recovered(book: Book, config: ActConfig) -> Iterator[tuple[Decision, str]]:
     ill = {a.component for a in book.alerts.values() if book.is_open(a.alert_id)}
     for decision in list(book.decisions.values()):
         last = decision.last
-        if last.action is None or last.component in ill or last.alert_id not in book.alerts:
+        if not recovery.is_ours(decision) or last.action is None:
             continue
-        reason = recovery.due(
-            decision,
-            resolved_ns=book.sent_ns[last.alert_id],
-            now_ns=now_ns,
-            hold_down_seconds=recovery.hold_down_seconds(
-                last.action.target,
-                book.decisions.values(),
-                now_ns=now_ns,
-                config=config.reroute,
-            ),
+        if last.component in ill or last.alert_id not in book.alerts:
+            continue
+        wait_seconds = recovery.hold_down_seconds(
+            last.action.target, book.decisions.values(), now_ns=now_ns, config=config.reroute
         )
-        if reason:
-            yield decision, reason
+        well_seconds = (now_ns - book.sent_ns[last.alert_id]) / 1e9
+        if well_seconds >= wait_seconds:
+            yield decision, f"{last.component} has been well for {well_seconds:.0f} s"
