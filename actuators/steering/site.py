@@ -81,10 +81,6 @@ class Site:
     def by_interface(self) -> dict[str, Uplink]:
         return {uplink.interface: uplink for uplink in self.uplinks}
 
-    @cached_property
-    def by_next_hop(self) -> dict[str, Uplink]:
-        return {uplink.next_hop: uplink for uplink in self.uplinks}
-
     def uplink(self, interface: str) -> Uplink:
         """Return the uplink at an interface.
 
